@@ -13,7 +13,7 @@ from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.passes.passes import views_in
 from esewatch.journal import Journal
 from esewatch.model import Batch, Record
-from esewatch.sources.kafka.partition import Partition, Position
+from esewatch.sources.kafka.partition import Partition, PartitionPosition
 from tests.support.records import DATABASE, EPOCH, LABEL, event
 
 CONFIGURATION = """\
@@ -44,7 +44,7 @@ def fold(config: Path, number: int, computer: str, *pages: int) -> None:
     records: list[Record] = [
         event(474, 0, n, computer=computer, fields={"page_number": n}) for n in pages
     ]
-    position = Position(topic_id="id", offset=len(pages), partitions=24)
+    position = PartitionPosition(topic_id="id", offset=len(pages), partitions=24)
     partition.fold(Batch(records=records, caught_up=True), {"t": position}, EPOCH)
     partition.commit()
     partition.close()

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from esewatch.scan.pace import Pace
-from esewatch.scan.results import Counts, FileResult, Place, ScannedBadPage, Step
+from esewatch.scan.results import Counts, FileResult, Place, ScannedBadPage, ScanStep
 from esewatch.scan.verify.file_scan import ScanOptions, scan_file
 
 
 class Scanned:
     """What the steps of one scan said."""
 
-    def __init__(self, steps: list[Step]) -> None:
+    def __init__(self, steps: list[ScanStep]) -> None:
         assert [step.result is None for step in steps] == [True] * (len(steps) - 1) + [False]
         self.steps = steps
         result = steps[-1].result

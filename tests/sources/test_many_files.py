@@ -9,7 +9,7 @@ from esewatch.model import Reading, Record, Source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.files import file_search, file_set, follow
-from esewatch.sources.files.file_identity import Beginnings, Position, digest
+from esewatch.sources.files.file_identity import Beginnings, FilePosition, digest
 from esewatch.sources.logs.eseutil_log import EseutilLogSource
 from esewatch.sources.logs.event_stream import event_stream_source
 from tests.reliability.server import HEADER
@@ -135,7 +135,7 @@ def test_files_are_found_by_how_they_begin() -> None:
     known: Beginnings[str] = Beginnings()
     for name, data in {"a": b"one", "b": b"one more", "c": b"x" * 5000, "d": b""}.items():
         head = digest(data[:1024])
-        known.add(Position(path=name, offset=len(data), head=head), name)
+        known.add(FilePosition(path=name, offset=len(data), head=head), name)
     assert sorted(known.like(b"one more line")) == ["a", "b"]
     assert list(known.like(b"x" * 1024)) == ["c"]
     assert list(known.like(b"on")) == []

@@ -22,7 +22,7 @@ from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.risk import at_risk
 from esewatch.advice.findings.scan_collisions import Scans, collisions_found, scans_in
 from esewatch.advice.findings.scan_off import switched_off
-from esewatch.advice.findings.scan_schedule import Candidate, Schedule, Slot, schedules
+from esewatch.advice.findings.scan_schedule import Candidate, ScanSlot, Schedule, schedules
 from esewatch.advice.findings.server_notices import server_notices
 from esewatch.advice.findings.slowing_backups import slowing_backups
 from esewatch.advice.findings.small_cache import small_caches
@@ -37,7 +37,7 @@ from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_d
 from esewatch.advice.window.instance_advice import instance_advice
 from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.config import Policy, Settings, policy_for
-from esewatch.fold.databases.integrity import Told
+from esewatch.fold.databases.integrity import OutsideFacts
 from esewatch.fold.identity.identity import Tier
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.database_state import DatabaseKey
@@ -63,7 +63,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """All findings, those of the ledger included, each at most once."""
     verdict: Verdict
     """Urgency."""
-    slot: Slot | None = None
+    slot: ScanSlot | None = None
     """A better time for its scan, where its scans collide with others."""
 
 
@@ -71,7 +71,7 @@ def advise(
     state: State,
     settings: Settings,
     now: float,
-    told: Callable[[Database], Told] | None = None,
+    told: Callable[[Database], OutsideFacts] | None = None,
 ) -> tuple[Advice, ...]:
     """The advice as of `now` (epoch seconds, finite): one each, by computer and database.
 
@@ -231,7 +231,7 @@ def _staggered(
     known: Mapping[DatabaseKey, History],
     entries: Mapping[DatabaseKey, Ledger],
     now: float,
-) -> tuple[dict[DatabaseKey, list[Finding]], dict[DatabaseKey, Slot]]:
+) -> tuple[dict[DatabaseKey, list[Finding]], dict[DatabaseKey, ScanSlot]]:
     """Colliding scans, and a schedule that separates them.
 
     A schedule is for devices on which scans collided: elsewhere nothing needs to change.

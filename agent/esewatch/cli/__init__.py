@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 
 from esewatch import __version__
-from esewatch.cli.help.parser import FAILED, Parser
+from esewatch.cli.help.parser import FAILED, CommandParser
 from esewatch.ese.pages import kernels
 from esewatch.model import EsewatchError
 from esewatch.names import visible
@@ -47,7 +47,7 @@ MODULES = {
 
 def command_line(command: str = "") -> argparse.ArgumentParser:
     """The parser of one command, of all where it is none: the daemon needs no report."""
-    parser = Parser(
+    parser = CommandParser(
         prog="esewatch",
         description="Watches the online maintenance of ESE databases "
         "(Exchange, Active Directory, ESENT).",
@@ -61,7 +61,7 @@ def command_line(command: str = "") -> argparse.ArgumentParser:
         dest="command",
         required=True,
         metavar="COMMAND",
-        parser_class=Parser,
+        parser_class=CommandParser,
     )
     names = [MODULES[command]] if command in MODULES else dict.fromkeys(MODULES.values())
     for name in names:

@@ -16,7 +16,7 @@ from esewatch.advice.history.history import history
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings, policy_for
 from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.fold.databases.integrity import Told
+from esewatch.fold.databases.integrity import OutsideFacts
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, State
@@ -54,7 +54,7 @@ class Advisor:
         state: State,
         settings: Settings,
         now: float,
-        told: Callable[[Database], Told] | None = None,
+        told: Callable[[Database], OutsideFacts] | None = None,
     ) -> tuple[Advice, ...]:
         """Return the advice as of `now` (epoch seconds), in the order of `advise`.
 
@@ -111,7 +111,7 @@ class Advisor:
         state: State,
         settings: Settings,
         now: float,
-        told: Callable[[Database], Told] | None = None,
+        told: Callable[[Database], OutsideFacts] | None = None,
     ) -> list[Metric]:
         """The metrics of `advise`."""
         return advice_families(self.advise(state, settings, now, told))

@@ -14,7 +14,7 @@ RowPlan = Callable[[Sequence[str], DateOrder | None], Fields]
 """Texts and the order of dates -> fields."""
 
 
-class Step(NamedTuple):
+class FieldStep(NamedTuple):
     """One text becomes one field."""
 
     place: int
@@ -24,7 +24,7 @@ class Step(NamedTuple):
     """The text is the number itself: decimal digits, and nothing else."""
 
 
-def prepared(constants: Mapping[str, FieldValue], steps: Sequence[Step]) -> RowPlan:
+def prepared(constants: Mapping[str, FieldValue], steps: Sequence[FieldStep]) -> RowPlan:
     """The function that writes `constants` and the fields of all steps, in their order."""
     written: Fields = dict(constants)
     told = tuple((*step, step.writer in PLAIN_NUMBERS) for step in steps)

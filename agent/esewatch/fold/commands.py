@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from esewatch.fold.databases.integrity import Told, count_pages, io_errors, known_bad_pages
+from esewatch.fold.databases.integrity import OutsideFacts, count_pages, io_errors, known_bad_pages
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.owners import instance_key, instances_on
 from esewatch.fold.instances.engine_errors import open_of
@@ -35,8 +35,8 @@ class Acknowledged(NamedTuple):
     """Open errors of its instance."""
 
 
-def _nothing(_: Database) -> Told:
-    return Told()
+def _nothing(_: Database) -> OutsideFacts:
+    return OutsideFacts()
 
 
 def acknowledge(
@@ -44,7 +44,7 @@ def acknowledge(
     computer: str,
     database: str,
     pages: Sequence[int],
-    told: Callable[[Database], Told] = _nothing,
+    told: Callable[[Database], OutsideFacts] = _nothing,
 ) -> Acknowledged:
     """Acknowledge known bad pages, all when none is named, with all else that is open.
 

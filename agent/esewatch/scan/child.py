@@ -26,7 +26,7 @@ from esewatch.scan.lanes import run_lanes
 from esewatch.scan.pace import Pace, yield_the_disk
 from esewatch.scan.plan import Lane, ScanTarget, plan
 from esewatch.scan.recovery.copy_verdict import verdict_of
-from esewatch.scan.results import MAX_LISTED, ScannedBadPage, Step
+from esewatch.scan.results import MAX_LISTED, ScannedBadPage, ScanStep
 from esewatch.scan.verify.file_scan import scan_file
 from esewatch.threads import Worker
 
@@ -89,7 +89,7 @@ class ScanJob:
             self._stop.set()
             raise
 
-    def _steps(self, lane: Lane, task: Task) -> Iterable[Step]:
+    def _steps(self, lane: Lane, task: Task) -> Iterable[ScanStep]:
         steps = scan_file(
             task.path,
             self._options,
@@ -119,7 +119,7 @@ class _Telling:
         self._room = MAX_LISTED
         """Bad pages that are still named; a file of foreign bytes has millions."""
 
-    def due(self, step: Step, now: float) -> Step | None:
+    def due(self, step: ScanStep, now: float) -> ScanStep | None:
         """The message due after `step`, None for nothing yet; `now` is time.monotonic()."""
         named = step.found[: self._room]
         self._room -= len(named)
@@ -129,7 +129,7 @@ class _Telling:
         pause = BURST_SECONDS if self._found or self._good else TELL_SECONDS
         if step.result is None and now - self._told < pause:
             return None
-        told = Step(
+        told = ScanStep(
             place=step.place,
             found=self._found,
             good=self._good,

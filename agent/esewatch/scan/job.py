@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from esewatch.scan.results import Place, Step
+from esewatch.scan.results import Place, ScanStep
 from esewatch.scan.verify.file_scan import ScanOptions
 
 Check = Literal["pages", "recovery", "deep"]
@@ -43,4 +43,4 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     """A message: the scan of `path` begins (no `step`), or advances by a step."""
 
     path: str
-    step: Step | None = None
+    step: ScanStep | None = None

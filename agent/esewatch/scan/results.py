@@ -165,7 +165,7 @@ class FileResult(msgspec.Struct, kw_only=True):
     """Sentences for a person: the file grew, its shadow header is bad, …"""
 
 
-class Step(msgspec.Struct, kw_only=True):
+class ScanStep(msgspec.Struct, kw_only=True):
     """A piece of a scan. `found` are bad pages, `good` known bad ones that now read good.
 
     The first step of a scan has the `header`, the last one the `result`.

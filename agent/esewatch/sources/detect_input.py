@@ -13,7 +13,7 @@ from esewatch.sources.counters.perfmon_csv import zone_of_text
 from esewatch.sources.counters.perfmon_header import is_header_without_tag
 from esewatch.sources.files.follow import sniff
 from esewatch.sources.files.globs import matches
-from esewatch.sources.registry import KINDS, Wanted, kind_by_content
+from esewatch.sources.registry import KINDS, RecordSelection, kind_by_content
 
 COUNTER_LOGS = ("perfmon_csv", "perfmon_blg")
 """The kinds of inputs that are counter logs."""
@@ -126,7 +126,7 @@ def open_inputs(
     that are asked for; empty for all.
     """
     settings = Settings(providers=list(providers))
-    wanted = Wanted(companions=companions, ese_only=ese_only)
+    wanted = RecordSelection(companions=companions, ese_only=ese_only)
     told = {"computer": computer, "timezone": timezone, "date_order": date_order}
     by_kind: dict[str, list[str]] = {}
     errors: list[SourceError] = []

@@ -32,7 +32,7 @@ from esewatch.sources.files.globs import fits
 _EVENT_LOG = b"ElfFile\0"
 
 
-class Wanted(NamedTuple):
+class RecordSelection(NamedTuple):
     """Selection of the records that a source hands out."""
 
     companions: bool = True
@@ -45,7 +45,7 @@ class SourceKind(NamedTuple):
     """One `type` of `sources:`."""
 
     settings: type[msgspec.Struct]
-    open: Callable[[Any, Settings, Wanted], Source]
+    open: Callable[[Any, Settings, RecordSelection], Source]
     """The source of an entry of these settings. Raises SourceError."""
     recognise: Callable[[bytes, bytes], bool] | None = None
     """Is a file that begins so (decompressed, as UTF-8; as stored) of this kind?
@@ -90,7 +90,7 @@ def _is_of_another(own: str, patterns: Mapping[str, Sequence[str]], path: str, h
 
 def build_source(entry: SourceSettings, settings: Settings) -> Source:
     """The source of one entry. Raises SourceError when it cannot be made here."""
-    return KINDS[entry.type].open(entry, settings, Wanted())
+    return KINDS[entry.type].open(entry, settings, RecordSelection())
 
 
 def kind_by_content(head: bytes, stored: bytes) -> str | None:
@@ -101,7 +101,7 @@ def kind_by_content(head: bytes, stored: bytes) -> str | None:
     return None
 
 
-def _evtx(entry: LogFiles, settings: Settings, wanted: Wanted) -> Source:
+def _evtx(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.evtx.evtx_source import EvtxSource
 
     return EvtxSource(
@@ -118,7 +118,7 @@ def _is_evtx(head: bytes, stored: bytes) -> bool:
     return head.startswith(_EVENT_LOG) or stored.startswith(_EVENT_LOG)
 
 
-def _perfmon_csv(entry: LogFiles, _settings: Settings, wanted: Wanted) -> Source:
+def _perfmon_csv(entry: LogFiles, _settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 
     return perfmon_csv_source(
@@ -136,7 +136,7 @@ def _is_perfmon_csv(head: bytes, _stored: bytes) -> bool:
     return is_perfmon_text(head)
 
 
-def _perfmon_blg(entry: LogFiles, _settings: Settings, wanted: Wanted) -> Source:
+def _perfmon_blg(entry: LogFiles, _settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
 
     return perfmon_blg_source(
@@ -154,7 +154,7 @@ def _is_perfmon_blg(head: bytes, _stored: bytes) -> bool:
     return is_binary_log(head)
 
 
-def _eseutil_log(entry: EseutilLogs, _settings: Settings, _wanted: Wanted) -> Source:
+def _eseutil_log(entry: EseutilLogs, _settings: Settings, _wanted: RecordSelection) -> Source:
     from esewatch.sources.logs.eseutil_log import EseutilLogSource
 
     return EseutilLogSource(
@@ -168,7 +168,9 @@ def _is_eseutil_log(head: bytes, _stored: bytes) -> bool:
     return is_eseutil_text(head)
 
 
-def _sqlserver_errorlog(entry: SqlserverLogs, _settings: Settings, wanted: Wanted) -> Source:
+def _sqlserver_errorlog(
+    entry: SqlserverLogs, _settings: Settings, wanted: RecordSelection
+) -> Source:
     from esewatch.sources.logs.sqlserver_errorlog import sqlserver_errorlog_source
 
     return sqlserver_errorlog_source(
@@ -188,7 +190,7 @@ def _is_sqlserver_errorlog(head: bytes, _stored: bytes) -> bool:
     return is_errorlog(head)
 
 
-def _ntbackup_log(entry: NtbackupLogs, _settings: Settings, _wanted: Wanted) -> Source:
+def _ntbackup_log(entry: NtbackupLogs, _settings: Settings, _wanted: RecordSelection) -> Source:
     from esewatch.sources.logs.ntbackup_log import ntbackup_log_source
 
     return ntbackup_log_source(
@@ -207,7 +209,7 @@ def _is_ntbackup_log(head: bytes, _stored: bytes) -> bool:
     return is_ntbackup_log(head)
 
 
-def _event_stream(entry: LogFiles, settings: Settings, wanted: Wanted) -> Source:
+def _event_stream(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.logs.event_stream import event_stream_source
 
     return event_stream_source(
@@ -227,7 +229,7 @@ def _is_event_stream(head: bytes, _stored: bytes) -> bool:
     return recognise(head) is not None
 
 
-def _exporter(entry: Exporter, _settings: Settings, _wanted: Wanted) -> Source:
+def _exporter(entry: Exporter, _settings: Settings, _wanted: RecordSelection) -> Source:
     from esewatch.sources.counters.exporter import MAX_TIMEOUT, ExporterSource
     from esewatch.sources.counters.scrape import Target
 
@@ -250,13 +252,13 @@ def _exporter(entry: Exporter, _settings: Settings, _wanted: Wanted) -> Source:
         raise SourceError(f"{entry.name}: {error}") from error
 
 
-def _disks(entry: Disks, _settings: Settings, _wanted: Wanted) -> Source:
+def _disks(entry: Disks, _settings: Settings, _wanted: RecordSelection) -> Source:
     from esewatch.sources.counters.disks import DisksSource
 
     return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
 
 
-def _windows_log(entry: WindowsLog, settings: Settings, wanted: Wanted) -> Source:
+def _windows_log(entry: WindowsLog, settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.logs.formats.event_builder import EventOptions
     from esewatch.sources.windows.windows_log import WindowsLogSource
 
@@ -268,7 +270,9 @@ def _windows_log(entry: WindowsLog, settings: Settings, wanted: Wanted) -> Sourc
     return WindowsLogSource(entry.name, entry.channels, options, interval=entry.interval)
 
 
-def _windows_counters(entry: WindowsCounters, _settings: Settings, _wanted: Wanted) -> Source:
+def _windows_counters(
+    entry: WindowsCounters, _settings: Settings, _wanted: RecordSelection
+) -> Source:
     from esewatch.sources.windows.windows_counters import WindowsCountersSource
 
     return WindowsCountersSource(
@@ -276,13 +280,13 @@ def _windows_counters(entry: WindowsCounters, _settings: Settings, _wanted: Want
     )
 
 
-def _page_scan(entry: PageScan, settings: Settings, _wanted: Wanted) -> Source:
+def _page_scan(entry: PageScan, settings: Settings, _wanted: RecordSelection) -> Source:
     from esewatch.sources.page_scan.page_scan_source import PageScanSource
 
     return PageScanSource(entry, settings)
 
 
-def _kafka(entry: Kafka, settings: Settings, wanted: Wanted) -> Source:
+def _kafka(entry: Kafka, settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.counters.json_counters import JsonCounters, is_counters
     from esewatch.sources.kafka.kafka_source import KafkaSource
     from esewatch.sources.logs.event_stream import decoder_factory

@@ -11,8 +11,8 @@ from esewatch.advice.findings.scan_schedule import (
     GAP,
     HORIZON,
     Candidate,
+    ScanSlot,
     Schedule,
-    Slot,
     p90,
     schedules,
 )
@@ -51,10 +51,10 @@ def test_the_one_verified_longest_ago_is_first_and_fifteen_minutes_lie_between()
         candidate("a", 1, 1), candidate("b", 9, 1), candidate("c", 5, 1), candidate("d", None, 0.5)
     )
     assert found.slots == (
-        Slot(("ex01", "d"), ONE, ONE + 0.5 * HOUR),
-        Slot(("ex01", "b"), ONE + 0.75 * HOUR, ONE + 1.75 * HOUR),
-        Slot(("ex01", "c"), ONE + 2 * HOUR, ONE + 3 * HOUR),
-        Slot(("ex01", "a"), ONE + DAY, ONE + DAY + HOUR),
+        ScanSlot(("ex01", "d"), ONE, ONE + 0.5 * HOUR),
+        ScanSlot(("ex01", "b"), ONE + 0.75 * HOUR, ONE + 1.75 * HOUR),
+        ScanSlot(("ex01", "c"), ONE + 2 * HOUR, ONE + 3 * HOUR),
+        ScanSlot(("ex01", "a"), ONE + DAY, ONE + DAY + HOUR),
     )
     assert found.unplaced == ()
 
@@ -91,8 +91,8 @@ def test_another_window_is_not_held_up_by_one_that_opens_later() -> None:
     sunday = Window(start=parse_clock("01:00"), duration=4 * HOUR, days=["sun"])
     found = schedule(candidate("old", 30, 1, window=sunday), candidate("young", 1, 1))
     assert found.slots == (
-        Slot(("ex01", "young"), ONE, ONE + HOUR),
-        Slot(("ex01", "old"), ONE + 2 * DAY, ONE + 2 * DAY + HOUR),
+        ScanSlot(("ex01", "young"), ONE, ONE + HOUR),
+        ScanSlot(("ex01", "old"), ONE + 2 * DAY, ONE + 2 * DAY + HOUR),
     )
 
 
@@ -100,8 +100,8 @@ def test_windows_that_overlap_share_the_disks_without_overlap() -> None:
     later = Window(start=parse_clock("02:00"), duration=4 * HOUR)
     found = schedule(candidate("a", 9, 2, window=later), candidate("b", 5, 2))
     assert found.slots == (
-        Slot(("ex01", "a"), ONE + HOUR, ONE + 3 * HOUR),
-        Slot(("ex01", "b"), ONE + DAY, ONE + DAY + 2 * HOUR),
+        ScanSlot(("ex01", "a"), ONE + HOUR, ONE + 3 * HOUR),
+        ScanSlot(("ex01", "b"), ONE + DAY, ONE + DAY + 2 * HOUR),
     )
 
 

@@ -2,7 +2,14 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.history.rates import LONGEST, Whole, growth, seconds_now, whole_passes, worked
+from esewatch.advice.history.rates import (
+    LONGEST,
+    CompletedPass,
+    growth,
+    seconds_now,
+    whole_passes,
+    worked,
+)
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass
 
@@ -66,18 +73,18 @@ def test_work_is_counted_within_two_times_and_an_open_run_lasts_to_the_later() -
 
 
 def test_a_scan_is_brought_to_the_present_pages() -> None:
-    assert seconds_now([Whole(100, False, DAY, 1000)], 3000, ()) == [300]
+    assert seconds_now([CompletedPass(100, False, DAY, 1000)], 3000, ()) == [300]
 
 
 def test_other_work_is_brought_to_the_present_bytes() -> None:
     sizes = [(1, 1e9), (2, 1.5e9), (40, 3e9)]
-    assert seconds_now([Whole(100, False, DAY, None)], None, sizes) == [300]
-    assert seconds_now([Whole(100, False, 1.9 * DAY, None)], None, sizes) == [200]
+    assert seconds_now([CompletedPass(100, False, DAY, None)], None, sizes) == [300]
+    assert seconds_now([CompletedPass(100, False, 1.9 * DAY, None)], None, sizes) == [200]
 
 
 def test_without_a_size_it_is_taken_as_it_was() -> None:
-    assert seconds_now([Whole(100, False, DAY, None)], 3000, ()) == [100]
-    assert seconds_now([Whole(100, False, DAY, 0)], float("nan"), [(1, 0.0)]) == [100]
+    assert seconds_now([CompletedPass(100, False, DAY, None)], 3000, ()) == [100]
+    assert seconds_now([CompletedPass(100, False, DAY, 0)], float("nan"), [(1, 0.0)]) == [100]
 
 
 def test_growth_is_the_usual_slope_whatever_one_day_said() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from esewatch.advice.base.estimate import Estimate, WhatIfChange
 from esewatch.advice.findings.scan_collisions import Loss
 from esewatch.advice.history.history import History
-from esewatch.advice.what_if.what_if import ALONE, Around, WhatIf, what_if, what_ifs
+from esewatch.advice.what_if.what_if import ALONE, Environment, WhatIf, what_if, what_ifs
 from esewatch.config import DatabaseRule, Policy, Settings
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import Day, Hour, Size, add_sample
@@ -46,7 +46,7 @@ def maintained(nights: int = 4, scan: float = 1500.0, **changes: Any) -> History
     return store(**given)
 
 
-def asked(history: History, around: Around = ALONE, **change: Any) -> WhatIf:
+def asked(history: History, around: Environment = ALONE, **change: Any) -> WhatIf:
     return what_if(history, POLICY, WhatIfChange(**change), NOON, around)
 
 
@@ -146,8 +146,8 @@ def test_scans_at_once_are_as_slow_as_they_were_seen_here() -> None:
     loss = Loss(alone=4000.0, together=2000.0, share=1.0, sentence="")
     history = maintained(scan=1250.0)
 
-    alone = asked(history, Around((), loss), parallel=1)
-    two = asked(history, Around((), loss), parallel=2)
+    alone = asked(history, Environment((), loss), parallel=1)
+    two = asked(history, Environment((), loss), parallel=2)
 
     assert seconds_of(alone).startswith("it takes 21 min")
     assert seconds_of(two).startswith("it takes 41 min to 42 min")
@@ -158,7 +158,7 @@ def test_scans_at_once_are_as_slow_as_they_were_seen_here() -> None:
 def test_where_only_a_part_was_beside_others_all_of_it_is_slower_still() -> None:
     loss = Loss(alone=4000.0, together=2000.0, share=0.5, sentence="")
 
-    assert seconds_of(asked(maintained(scan=1250.0), Around((), loss), parallel=2)).startswith(
+    assert seconds_of(asked(maintained(scan=1250.0), Environment((), loss), parallel=2)).startswith(
         "it takes 41 min to 1 h 3 min"
     )
 
@@ -166,7 +166,7 @@ def test_where_only_a_part_was_beside_others_all_of_it_is_slower_still() -> None
 def test_passes_that_were_all_beside_others_are_not_slowed_again() -> None:
     loss = Loss(alone=None, together=4000.0, share=1.0, sentence="")
     history = maintained(scan=1250.0)
-    one, two, four = (asked(history, Around((), loss), parallel=count) for count in (1, 2, 4))
+    one, two, four = (asked(history, Environment((), loss), parallel=count) for count in (1, 2, 4))
 
     assert seconds_of(one).startswith("it takes 3 min to 21 min")
     assert seconds_of(two).startswith("it takes 21 min;")
@@ -318,7 +318,7 @@ HISTORIES = st.builds(
     model=st.sampled_from(["window", "background", "application"]),
 )
 AROUND = st.builds(
-    Around,
+    Environment,
     st.lists(st.builds(Hour, st.integers(-9, 400_000), st.floats(), st.integers(0, 9)), max_size=9),
     st.none() | st.builds(Loss, NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.just("")),
 )
@@ -327,7 +327,7 @@ AROUND = st.builds(
 @settings(max_examples=200, deadline=None)
 @drawn(HISTORIES, CHANGES, AROUND, st.one_of(st.just(NOON), st.floats()))
 def test_nothing_raises_and_every_range_is_of_numbers_in_order(
-    history: History, change: WhatIfChange, around: Around, now: float
+    history: History, change: WhatIfChange, around: Environment, now: float
 ) -> None:
     found = what_if(history, POLICY, change, now, around)
 

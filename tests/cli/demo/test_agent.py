@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from esewatch.cli.demo.agent import Figures, Forecast, look
+from esewatch.cli.demo.agent import Figures, ShownForecast, look
 from tests.support.ports import free_address
 
 ROW = '{"databases":[{"computer":"c","database":"/d/a b.edb","name":"a b","model":"window"}]}'
@@ -58,7 +58,7 @@ def test_figures_advice_and_the_first_sentence_of_the_page_are_put_together() ->
                 action="shrink",
                 ratio=150.0,
                 findings=frozenset({"scans_collide"}),
-                forecast=Forecast("defrag", "2026-11-22T01:00:00Z"),
+                forecast=ShownForecast("defrag", "2026-11-22T01:00:00Z"),
                 page="/database?computer=c&database=%2Fd%2Fa+b.edb",
             )
         }

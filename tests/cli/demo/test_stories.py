@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from esewatch.cli.demo.agent import Figures, Forecast
+from esewatch.cli.demo.agent import Figures, ShownForecast
 from esewatch.cli.demo.servers import BAD, MAIL2, NIGHTLY, PAIR, TOGETHER, servers
 from esewatch.cli.demo.stories import FORECAST, STORIES, StoryTold
 
@@ -60,7 +60,9 @@ def test_a_story_that_is_told_otherwise_is_missing(
 
 def at_work(done: str, *, running: bool = True, by: str = "2026-11-22T01:00:00.000Z") -> Figures:
     return Figures(
-        running=["checksum"] if running else [], scanned=done, forecast=Forecast("checksum", by)
+        running=["checksum"] if running else [],
+        scanned=done,
+        forecast=ShownForecast("checksum", by),
     )
 
 

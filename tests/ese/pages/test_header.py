@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from esewatch.ese.pages.header import HEADER_BYTES, Header, NotDatabase, parse_header
 from esewatch.ese.pages.header_fields import (
     BackupRecord,
-    Count,
+    HeaderCounter,
     HeaderTime,
     LogPosition,
     LogRange,
@@ -152,10 +152,10 @@ def test_the_counters_of_faults_with_their_times_and_old_counts() -> None:
             old_repair_count=6,
         )
     )
-    assert found.corrected == Count(count=2, last=CREATED, before_repair=7)
-    assert found.correction_failed == Count(count=3, last=ATTACHED, before_repair=8)
-    assert found.bad_checksums == Count(count=4, last=CREATED, before_repair=9)
-    assert found.repairs == Count(count=5, last=ATTACHED, before_repair=6)
+    assert found.corrected == HeaderCounter(count=2, last=CREATED, before_repair=7)
+    assert found.correction_failed == HeaderCounter(count=3, last=ATTACHED, before_repair=8)
+    assert found.bad_checksums == HeaderCounter(count=4, last=CREATED, before_repair=9)
+    assert found.repairs == HeaderCounter(count=5, last=ATTACHED, before_repair=6)
 
 
 def test_scan_zeroing_and_backups() -> None:
@@ -339,4 +339,4 @@ def test_real_databases_read_as_independent_readers_do(name: str) -> None:
     assert (found.header_ok, found.shadow_header_ok, found.remark) == (True, True, "")
     assert found.signature.created is not None
     assert found.signature.created.tzinfo is UTC
-    assert (found.bad_checksums, found.corrected) == (Count(), Count())
+    assert (found.bad_checksums, found.corrected) == (HeaderCounter(), HeaderCounter())

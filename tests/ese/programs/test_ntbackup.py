@@ -2,12 +2,12 @@ import pytest
 
 from esewatch.ese.programs.ntbackup import (
     BackupTrouble,
-    Count,
     Heading,
+    LabelledCount,
+    LabelledText,
     LocalTime,
     Rule,
     Took,
-    Value,
     is_log,
     line_of,
 )
@@ -95,8 +95,8 @@ def test_a_line_with_a_date_and_a_time_is_a_moment(text: str, moment: str | None
     ],
 )
 def test_numbers_are_grouped_in_many_ways(number: str) -> None:
-    assert line_of(f"Bytes: {number}") == Count(88464866402)
-    assert line_of(f"Octets\u00a0: {number}") == Count(88464866402)
+    assert line_of(f"Bytes: {number}") == LabelledCount(88464866402)
+    assert line_of(f"Octets\u00a0: {number}") == LabelledCount(88464866402)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_numbers_are_grouped_in_many_ways(number: str) -> None:
     ["88,464.866,402", str(2**60), "1.234.567,8", "1,234,567.8", "12.34", "1,23", "1,2345", "-5"],
 )
 def test_a_number_that_may_be_another_one_is_a_count_that_cannot_be_read(number: str) -> None:
-    assert line_of(f"Bytes: {number}") == Count(None)
+    assert line_of(f"Bytes: {number}") == LabelledCount(None)
 
 
 @pytest.mark.parametrize(
@@ -153,12 +153,12 @@ def test_the_time_taken_is_read_by_its_units_or_by_its_order(
     ],
 )
 def test_an_incremental_backup_is_of_log_files_only(kind: str) -> None:
-    assert line_of(f"Backup Type: {kind}") == Value(logs_only=True)
+    assert line_of(f"Backup Type: {kind}") == LabelledText(logs_only=True)
 
 
 @pytest.mark.parametrize("kind", ["Normal", "Copy", "Kopie", "Normale", "Diário"])
 def test_a_normal_backup_is_not(kind: str) -> None:
-    assert line_of(f"Backup Type: {kind}") == Value(logs_only=False)
+    assert line_of(f"Backup Type: {kind}") == LabelledText(logs_only=False)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from esewatch.config import default_settings
 from esewatch.expose.http.database_list import (
     COLUMNS,
     ROWS,
-    Wanted,
+    ListQuery,
     list_csv,
     list_page,
     listing,
@@ -71,35 +71,37 @@ def test_a_tile_leads_to_as_many_databases_as_it_counts(verdict: str) -> None:
             "unverified": fleet.unverified,
             "writes_at_risk": fleet.writes_at_risk,
         }
-        judged = [each for each in listing(view, Wanted(verdict=verdict)).found if each.verdict]
+        judged = [each for each in listing(view, ListQuery(verdict=verdict)).found if each.verdict]
         assert len(judged) == counts[verdict]
 
 
 def test_search_and_filters_hold_together() -> None:
     everything = few().databases
     one = everything[0]
-    found = listing(few(), Wanted(q=one.name.upper(), computer=one.computer)).found
+    found = listing(few(), ListQuery(q=one.name.upper(), computer=one.computer)).found
     assert one in found
     assert {each.computer for each in found} == {one.computer}
     assert all(one.name.lower() in (each.name + each.path).lower() for each in found)
     finding = next(
         said.finding for each in everything if each.advice for said in each.advice.findings
     )
-    having = listing(few(), Wanted(finding=finding)).found
+    having = listing(few(), ListQuery(finding=finding)).found
     assert having
     for each in having:
         assert each.advice is not None
         assert finding in {said.finding for said in each.advice.findings}
-    assert listing(few(), Wanted(q="no such database")).found == ()
-    assert "No database matches." in Page(list_page(few(), Wanted(q="no such database"))).text
+    assert listing(few(), ListQuery(q="no such database")).found == ()
+    assert "No database matches." in Page(list_page(few(), ListQuery(q="no such database"))).text
 
 
 def test_each_order_holds_all_databases() -> None:
     everything = few().databases
-    assert listing(few(), Wanted()).found == everything
+    assert listing(few(), ListQuery()).found == everything
     for sort in ("name", "computer", "verified", "size"):
-        assert sorted(listing(few(), Wanted(sort=sort)).found, key=id) == sorted(everything, key=id)
-    sizes = [each.size_bytes or 0.0 for each in listing(few(), Wanted(sort="size")).found]
+        assert sorted(listing(few(), ListQuery(sort=sort)).found, key=id) == sorted(
+            everything, key=id
+        )
+    sizes = [each.size_bytes or 0.0 for each in listing(few(), ListQuery(sort="size")).found]
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -114,12 +116,12 @@ def test_each_order_holds_all_databases() -> None:
     ],
 )
 def test_nonsense_in_an_address_asks_for_nothing(fields: dict[str, str]) -> None:
-    assert wanted(fields) == Wanted()
+    assert wanted(fields) == ListQuery()
 
 
 def test_a_page_beyond_the_end_is_the_last_one() -> None:
-    assert listing(thousand(), Wanted(page=99)).page == 10
-    assert listing(few(), Wanted(page=99)).page == 1
+    assert listing(thousand(), ListQuery(page=99)).page == 10
+    assert listing(few(), ListQuery(page=99)).page == 1
 
 
 def test_csv_and_json_hold_what_the_page_shows(server: HttpServer) -> None:
@@ -155,7 +157,7 @@ def test_a_hostile_name_is_text_on_the_page_and_no_formula_in_a_table() -> None:
     database.computer, database.database = "=1+1", "<script>x.edb"
     hostile = State(databases={(database.computer, database.database): database})
     view = overview(hostile, default_settings(), NOW)
-    html = list_page(view, Wanted(q='"><script>'))
+    html = list_page(view, ListQuery(q='"><script>'))
     assert "<script" not in html
     (row,) = csv.DictReader(io.StringIO(list_csv(view.databases)))
     assert row["computer"] == "'=1+1"

@@ -43,7 +43,7 @@ from esewatch.fold.state.state import (
     Transition,
     series,
 )
-from esewatch.fold.state.summaries import COMPLETIONS, LIFETIME_DAYS, Told, uninitialized
+from esewatch.fold.state.summaries import COMPLETIONS, LIFETIME_DAYS, ReportedFigure, uninitialized
 from tests.support.tools import require
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -143,10 +143,10 @@ def _exchange() -> Database:
         reported_pages_freed=42794,
         zeroing_pages={"unchanged": 5000000, "uninitialized": 72682},
         summaries={
-            COMPLETIONS: Told(14, NOW - 5 * DAY + HOUR, 4),
-            LIFETIME_DAYS: Told(73, NOW - 5 * DAY + HOUR, 4),
-            uninitialized("checksum"): Told(72682, NOW - 3 * DAY, 6),
-            uninitialized("zeroing"): Told(72682, NOW - 3 * DAY, 6),
+            COMPLETIONS: ReportedFigure(14, NOW - 5 * DAY + HOUR, 4),
+            LIFETIME_DAYS: ReportedFigure(73, NOW - 5 * DAY + HOUR, 4),
+            uninitialized("checksum"): ReportedFigure(72682, NOW - 3 * DAY, 6),
+            uninitialized("zeroing"): ReportedFigure(72682, NOW - 3 * DAY, 6),
         },
         damage={
             "logical_nonfatal": Damage(1, [NOW - 3 * DAY], [447]),

@@ -1,7 +1,7 @@
 """Figures of the life of a database and of blank pages, as the newest summary has them."""
 
 from esewatch.fold.state.state import Database
-from esewatch.fold.state.summaries import Told
+from esewatch.fold.state.summaries import ReportedFigure
 from esewatch.model import Event
 from tests.support.records import EPOCH, event, folder_of, the_database
 
@@ -19,8 +19,9 @@ def test_the_newest_event_wins_in_any_order() -> None:
     events = [ended(0, 1, 14, 73), ended(9, 2, 15, 82)]
     for each in (events, events[::-1]):
         assert entry_of(*each).summaries == {
-            "completions": Told(15, EPOCH + 9, 2), "lifetime_days": Told(82, EPOCH + 9, 2),
-        }  # fmt: skip
+            "completions": ReportedFigure(15, EPOCH + 9, 2),
+            "lifetime_days": ReportedFigure(82, EPOCH + 9, 2),
+        }
 
 
 def test_at_one_time_the_record_id_decides() -> None:

@@ -13,7 +13,7 @@ from esewatch.fold.state.state import SourceState
 from esewatch.journal import Journal
 from esewatch.model import JournalError, SourceError
 from esewatch.sources.kafka.kafka_source import KafkaSource
-from esewatch.sources.kafka.partition import Position
+from esewatch.sources.kafka.partition import PartitionPosition
 from esewatch.sources.registry import build_source
 from tests.e2e.harness import wait_for
 from tests.support.kafka import Broker
@@ -185,7 +185,7 @@ def test_counters_of_a_second_topic_are_folded_beside_the_events_and_read_on_beh
         ("ex01", "busy"): {},
     }
     offsets = {
-        name: msgspec.msgpack.decode(at, type=Position).offset
+        name: msgspec.msgpack.decode(at, type=PartitionPosition).offset
         for name, at in positions["fleet/1"].items()
     }
     assert offsets == {topic: 1, counters: 5}

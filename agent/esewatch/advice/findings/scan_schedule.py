@@ -39,7 +39,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """Work seconds of its own completed scans."""
 
 
-class Slot(NamedTuple):
+class ScanSlot(NamedTuple):
     """The start and the end of a database's scan."""
 
     key: DatabaseKey
@@ -58,7 +58,7 @@ class Unplaced(NamedTuple):
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """The scans of one device or pool: `slots` by start, `unplaced` in the order of age."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[ScanSlot, ...]
     unplaced: tuple[Unplaced, ...]
 
 
@@ -119,7 +119,7 @@ class _Calendar:
 
 
 def _schedule(group: Sequence[Candidate], calendar: _Calendar) -> Schedule:
-    slots: list[Slot] = []
+    slots: list[ScanSlot] = []
     unplaced: list[Unplaced] = []
     reached: dict[str, float] = {}
     for each in sorted(group, key=_oldest_first):
@@ -136,7 +136,7 @@ def _schedule(group: Sequence[Candidate], calendar: _Calendar) -> Schedule:
             room = max((high - low for low, high in free), default=0.0)
             unplaced.append(Unplaced(each.key, scans_do_not_fit(need, room)))
             continue
-        slots.append(Slot(each.key, start, start + need))
+        slots.append(ScanSlot(each.key, start, start + need))
         slots.sort(key=lambda slot: slot.start)
         reached[hours] = start
     return Schedule(slots=tuple(slots), unplaced=tuple(unplaced))
@@ -148,7 +148,7 @@ def _oldest_first(candidate: Candidate) -> tuple[float, DatabaseKey]:
     return (-math.inf if never else verified or 0.0, candidate.key)
 
 
-def _free(stretches: Iterable[Stretch], slots: Sequence[Slot], begin: float) -> list[Stretch]:
+def _free(stretches: Iterable[Stretch], slots: Sequence[ScanSlot], begin: float) -> list[Stretch]:
     """Free time within the stretches from `begin` on: without the sorted slots and the gap around
     each.
     """

@@ -13,7 +13,7 @@ from esewatch.advice.history.copies import Copies, Member, member_of
 from esewatch.advice.history.pass_views import verifications
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
-from esewatch.fold.databases.integrity import Around, Told, known_bad_pages
+from esewatch.fold.databases.integrity import OutsideFacts, ScanCircumstances, known_bad_pages
 from esewatch.fold.identity.identity import Tier, tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.backups import completed, totals, verified_by_streaming
@@ -35,7 +35,7 @@ class _Basis(NamedTuple):
     row: int | None
     """A hash of all that the state has of the database; None where no row can be made of it."""
     stops: Sequence[float]
-    around: Around
+    around: ScanCircumstances
     streamed: float | None
     """The end of its last streaming backup that verified it."""
 
@@ -45,7 +45,7 @@ class Derived(NamedTuple):
 
     tier: Tier
     member: Member
-    told: Told
+    told: OutsideFacts
     views: Mapping[str, TaskSummary]
     bad_pages: Sequence[BadPage]
     """The unresolved ones."""
@@ -76,7 +76,7 @@ class AllDerived(NamedTuple):
     backups: Mapping[tuple[str, str], Backups]
     """By instance."""
 
-    def told(self, database: Database) -> Told:
+    def told(self, database: Database) -> OutsideFacts:
         """The facts about it from other records."""
         return self.databases[database.computer, database.database].told
 
@@ -153,7 +153,7 @@ def _row(kept: object) -> int | None:
 
 
 def _derived(
-    entry: Database, found_tier: Tier, member: Member, told: Told, basis: _Basis
+    entry: Database, found_tier: Tier, member: Member, told: OutsideFacts, basis: _Basis
 ) -> Derived:
     views = derive(entry, basis.stops)
     return Derived(

@@ -20,7 +20,7 @@ from esewatch.advice.history.pass_views import (
 from esewatch.advice.history.rest_of_scan import Mark, begun, engine_threshold, marks
 from esewatch.advice.history.surroundings import gaps_of, surroundings
 from esewatch.config import Policy, Settings, Window, window_for
-from esewatch.fold.databases.integrity import Told, io_errors, known_bad_pages
+from esewatch.fold.databases.integrity import OutsideFacts, io_errors, known_bad_pages
 from esewatch.fold.identity.identity import Tier, tier
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.identity.roles import role_changes
@@ -217,7 +217,7 @@ def outline(history: History) -> History:
 
 
 def histories(
-    state: State, settings: Settings, told: Callable[[Database], Told] | None = None
+    state: State, settings: Settings, told: Callable[[Database], OutsideFacts] | None = None
 ) -> dict[tuple[str, str], History]:
     """The histories of all databases but the ignored ones, by computer and database, sorted."""
     sharing = Counter(map(instance_key, state.databases.values()))
@@ -244,7 +244,7 @@ def history(
     settings: Settings,
     computer: str,
     database: str,
-    told: Callable[[Database], Told] | None = None,
+    told: Callable[[Database], OutsideFacts] | None = None,
 ) -> History:
     """Gather the history of one database. Raises KeyError for a database that is not known.
 
@@ -266,7 +266,7 @@ def _gather(
     sharing: int,
     channels: Sequence[Channel],
     *,
-    told: Told,
+    told: OutsideFacts,
 ) -> History:
     instance = state.instances.get(instance_key(entry))
     member = member_of(entry, settings)
@@ -352,7 +352,7 @@ def _with_damage(
     instance: Instance | None,
     views: Mapping[str, TaskView],
     *,
-    told: Told,
+    told: OutsideFacts,
 ) -> History:
     """Add its known damage and errors."""
     return msgspec.structs.replace(

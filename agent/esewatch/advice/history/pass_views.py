@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from esewatch.fold.databases.integrity import Around, last_verifications
+from esewatch.fold.databases.integrity import ScanCircumstances, last_verifications
 from esewatch.fold.passes.passes import TASKS, TaskSummary, TaskView
 from esewatch.fold.state.state import Database, Pass
 
@@ -42,7 +42,10 @@ def failed_tasks(views: Mapping[str, TaskSummary]) -> list[str]:
 
 
 def verifications(
-    entry: Database, views: Mapping[str, TaskView], around: Around, streamed: float | None
+    entry: Database,
+    views: Mapping[str, TaskView],
+    around: ScanCircumstances,
+    streamed: float | None,
 ) -> dict[str, float]:
     """By verifier, the last time when every page was proven good.
 

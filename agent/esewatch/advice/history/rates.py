@@ -19,7 +19,7 @@ _LEAST_DAYS = 7
 """Days that sizes must span before growth is computed."""
 
 
-class Whole(NamedTuple):
+class CompletedPass(NamedTuple):
     """One completed pass: its seconds, and the pages it saw (a scan only)."""
 
     seconds: float
@@ -33,14 +33,14 @@ def whole_passes(
     passes: Sequence[Pass],
     runs: Sequence[Run],
     gaps: Sequence[Gap] = (),
-) -> list[Whole]:
+) -> list[CompletedPass]:
     """The latest completed passes whose seconds are known, oldest first, all of one clock.
 
     Seconds that the engine did not log (701 and 703 before Exchange 2007 SP1) are the sum of the
     `runs`, unless records were missed meanwhile (`gaps`). Where work and wall seconds are mixed,
     the clock of the latest pass decides. Partial passes do not count.
     """
-    found: list[Whole] = []
+    found: list[CompletedPass] = []
     for each in passes:
         if each.outcome != "completed" or each.partial or each.ended is None:
             continue
@@ -50,7 +50,7 @@ def whole_passes(
         if seconds is not None and 0 <= seconds <= LONGEST:
             wall = each.wall_seconds is not None
             # The engine cuts off the fraction of a second.
-            found.append(Whole(seconds + 0.5, wall, each.ended, each.pages_seen))
+            found.append(CompletedPass(seconds + 0.5, wall, each.ended, each.pages_seen))
     return [each for each in found if each.wall == found[-1].wall][-LATEST_PASSES:]
 
 
@@ -63,7 +63,7 @@ def worked(runs: Sequence[Run], since: float, until: float) -> float:
 
 
 def seconds_now(
-    wholes: Sequence[Whole], pages: float | None, sizes: Sequence[tuple[int, float]]
+    wholes: Sequence[CompletedPass], pages: float | None, sizes: Sequence[tuple[int, float]]
 ) -> list[float]:
     """The seconds each of `wholes` would take at the present size.
 
@@ -101,7 +101,7 @@ def _from_runs(
     return worked(runs, started, ended) or None
 
 
-def _grown(whole: Whole, pages: float | None, sizes: Sequence[tuple[int, float]]) -> float:
+def _grown(whole: CompletedPass, pages: float | None, sizes: Sequence[tuple[int, float]]) -> float:
     if is_amount(whole.pages) and is_amount(pages):
         return (pages or 0.0) / (whole.pages or 1.0)
     if not sizes:

@@ -12,7 +12,7 @@ from esewatch.advice.base.staleness import DAY, one_window
 from esewatch.advice.history.copies import Copies
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.companions.notices import notices
-from esewatch.fold.databases.integrity import Around, Told, known_bad_pages
+from esewatch.fold.databases.integrity import OutsideFacts, ScanCircumstances, known_bad_pages
 from esewatch.fold.identity.identity import is_ignored, is_snapshot
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family, role_at
@@ -63,7 +63,7 @@ class _Copy(NamedTuple):
 
 def surroundings(
     state: State, settings: Settings, copies: Copies | None = None
-) -> Callable[[Database], Told]:
+) -> Callable[[Database], OutsideFacts]:
     """The facts about each database of `state` from other records, computed once for all
     of them. `copies` are those of the state, where they are at hand.
     """
@@ -82,7 +82,7 @@ def surroundings(
             errors[computer].append(each)
     said = notices(state, settings)
 
-    def told(database: Database) -> Told:
+    def told(database: Database) -> OutsideFacts:
         key = (database.computer, database.database)
         window = window_for(settings, database.database, database.computer)
         longest = DAY if window is None else one_window(window)
@@ -91,8 +91,8 @@ def surroundings(
         found = damage.get(key, {})
         against = sorted(time for each in found.values() for time in each.times)
         instance = _instance_of(database, state)
-        return Told(
-            Around(missing, against, _active_elsewhere(key, groups.get(key, ()))),
+        return OutsideFacts(
+            ScanCircumstances(missing, against, _active_elsewhere(key, groups.get(key, ()))),
             _together(found, instance.damage if instance is not None else {}),
             _errors(database, state, owned, homeless.get(database.computer, ())),
             said.get(key, ()),

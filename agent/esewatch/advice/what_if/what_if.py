@@ -34,7 +34,7 @@ WITHOUT_WINDOW = {
 NO_CHANGE = WhatIfChange()
 
 
-class Around(NamedTuple):
+class Environment(NamedTuple):
     """Facts from outside the database."""
 
     rpc_latency: Sequence[Hour] = ()
@@ -43,7 +43,7 @@ class Around(NamedTuple):
     """The cost of scanning beside others; None where no other shares its disks."""
 
 
-ALONE = Around()
+ALONE = Environment()
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,12 +84,12 @@ def what_ifs(
         host = state.hosts.get(each.computer)
         hours = list(rollups.hours(host.rpc_latency)) if host is not None else []
         policy = policy_for(settings, each.database, each.computer)
-        found[key] = what_if(each, policy, change, now, Around(hours, losses.get(key)))
+        found[key] = what_if(each, policy, change, now, Environment(hours, losses.get(key)))
     return found
 
 
 def what_if(
-    history: History, policy: Policy, change: WhatIfChange, now: float, around: Around = ALONE
+    history: History, policy: Policy, change: WhatIfChange, now: float, around: Environment = ALONE
 ) -> WhatIf:
     """The answers for one database as of `now` (epoch seconds)."""
     if history.model == "window":
@@ -109,7 +109,7 @@ def what_if(
 
 
 def _windowed(
-    history: History, policy: Policy, change: WhatIfChange, now: float, around: Around
+    history: History, policy: Policy, change: WhatIfChange, now: float, around: Environment
 ) -> WhatIf:
     scan = pass_time("checksum", history, change, now, around.loss)
     return WhatIf(

@@ -16,7 +16,7 @@ from esewatch.advice.history.history import History
 from esewatch.advice.window.background_advice import REMARKS, background_advice
 from esewatch.advice.window.evidence import LEAST_DAYS, Evidence, Timeline, uncounted
 from esewatch.advice.window.past_windows import Used
-from esewatch.advice.window.window_rules import RULES, Action, Moment, Verdict, judge
+from esewatch.advice.window.window_rules import RULES, Action, RuleInput, RuleOutcome, judge
 from esewatch.config import Policy
 from esewatch.fold.state.rollups import day_of, day_start
 
@@ -62,7 +62,7 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
             reasons=remark.reasons,
         )
     timeline = Timeline(history, policy, now)
-    at = Moment(timeline, policy, now)
+    at = RuleInput(timeline, policy, now)
     rule, verdict = judge(at)
     action, recommended, remarks = _length(at, verdict, configured)
     return WindowAdvice(
@@ -76,14 +76,14 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
     )
 
 
-def action_at(at: Moment) -> Action:
+def action_at(at: RuleInput) -> Action:
     """The action that is advised as of a moment."""
     configured = at.timeline.history.window
     return _length(at, judge(at)[1], configured.duration if configured is not None else None)[0]
 
 
 def _length(
-    at: Moment, verdict: Verdict, configured: float | None
+    at: RuleInput, verdict: RuleOutcome, configured: float | None
 ) -> tuple[Action, float | None, tuple[str, ...]]:
     """The action that is left once its length is known, that length, and remarks."""
     action = verdict.action
@@ -105,7 +105,7 @@ def _length(
     return "keep", configured, (kept,)
 
 
-def _confidence(at: Moment, action: Action) -> float:
+def _confidence(at: RuleInput, action: Action) -> float:
     found = at.evidence
     if action == "insufficient_evidence":
         return 0.0

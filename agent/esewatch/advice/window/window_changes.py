@@ -7,7 +7,7 @@ from esewatch.advice.window.background_advice import background_advice
 from esewatch.advice.window.evidence import Timeline
 from esewatch.advice.window.past_windows import restarts
 from esewatch.advice.window.window import JUDGED_DAYS, action_at
-from esewatch.advice.window.window_rules import Moment
+from esewatch.advice.window.window_rules import RuleInput
 from esewatch.config import Policy
 from esewatch.fold.state.rollups import day_of, day_start
 
@@ -19,7 +19,7 @@ def window_changes(history: History, policy: Policy, now: float) -> list[tuple[f
     if history.window is None or background_advice(history, policy, now) is not None:
         return []
     timeline = Timeline(history, policy, now)
-    at = Moment(timeline, policy, now)
+    at = RuleInput(timeline, policy, now)
     days = [day_start(day_of(now) - ago) for ago in range(JUDGED_DAYS - 1, 0, -1)]
     said = [(time, action_at(at._replace(time=time))) for time in (*days, now)]
     found = [

@@ -27,7 +27,7 @@ OFTEN_DAYS = 2.0
 LEAST_COMPLETIONS = 3
 
 
-class Moment(NamedTuple):
+class RuleInput(NamedTuple):
     """Input of a rule: the history up to `time` (epoch seconds)."""
 
     timeline: Timeline
@@ -45,7 +45,7 @@ class Moment(NamedTuple):
         return self.timeline.at(day_start(day_of(self.time - 7 * DAY_SECONDS)))
 
 
-class Verdict(NamedTuple):
+class RuleOutcome(NamedTuple):
     """Result of a rule. `factor`: so many times as long should the window be."""
 
     action: Action
@@ -53,28 +53,28 @@ class Verdict(NamedTuple):
     factor: float = 1.0
 
 
-Rule = Callable[[Moment], Verdict | None]
+Rule = Callable[[RuleInput], RuleOutcome | None]
 
 
-def _evidence(at: Moment) -> Verdict | None:
+def _evidence(at: RuleInput) -> RuleOutcome | None:
     """Without counters the rules that need no ratio still hold."""
     found = at.evidence
     if not found.missing or (uncounted(found) and not found.lacks_events):
         return None
-    return Verdict("insufficient_evidence", found.missing)
+    return RuleOutcome("insufficient_evidence", found.missing)
 
 
-def _bad_pages(at: Moment) -> Verdict | None:
+def _bad_pages(at: RuleInput) -> RuleOutcome | None:
     history = at.timeline.history
     standing = [bad for bad in history.bad_pages if bad.first <= at.time]
     damage = {kind: each for kind, each in history.damage.items() if each.times[0] <= at.time}
     found = investigate(standing, damage, history.io_errors, at.time)
     if found is None:
         return None
-    return Verdict("keep", (f"Do not change the window yet; first resolve {found.sentence}.",))
+    return RuleOutcome("keep", (f"Do not change the window yet; first resolve {found.sentence}.",))
 
 
-def _quiet(at: Moment) -> Verdict | None:
+def _quiet(at: RuleInput) -> RuleOutcome | None:
     history = at.timeline.history
     since = at.time - QUIET_DAYS * DAY_SECONDS
     for what, times in (
@@ -86,11 +86,11 @@ def _quiet(at: Moment) -> Verdict | None:
         if recent:
             when = moment(max(recent))
             reason = f"No advice in the {QUIET_DAYS} days after {what} ({when})."
-            return Verdict("keep", (reason,))
+            return RuleOutcome("keep", (reason,))
     return None
 
 
-def _mass_deletions(at: Moment, since: float) -> list[float]:
+def _mass_deletions(at: RuleInput, since: float) -> list[float]:
     """Ends of the days on which far more was freed than usual.
 
     A day that still read more than `ratio_high` pages for one freed had no mass of them, nor had
@@ -117,7 +117,7 @@ def _mass_deletions(at: Moment, since: float) -> list[float]:
     return found
 
 
-def _late(at: Moment) -> Verdict | None:
+def _late(at: RuleInput) -> RuleOutcome | None:
     timeline, history = at.timeline, at.timeline.history
     limit = at.policy.defrag_complete_within
     waited, idle = _waited(at, history.defrag_passes, history.defrag_runs)
@@ -129,7 +129,7 @@ def _late(at: Moment) -> Verdict | None:
         # It takes at least as long as it waited so far; a low ratio may ask for more.
         ratio = at.evidence.ratio
         lacking = at.policy.ratio_low / ratio if ratio else 1.0
-        return Verdict("grow", (reason,), max(waited / limit, lacking) if limit > 0 else 2.0)
+        return RuleOutcome("grow", (reason,), max(waited / limit, lacking) if limit > 0 else 2.0)
     begin = timeline.begin(at.time)
     if not any(begin <= run.start <= at.time for run in history.scan_runs):
         return None
@@ -140,11 +140,11 @@ def _late(at: Moment) -> Verdict | None:
             f"The database scan has not completed a pass for {span(waited)}{idle};"
             f" the limit is {span(allowed.seconds)} ({allowed.reason})."
         )
-        return Verdict("grow", (reason,), waited / allowed.seconds)
+        return RuleOutcome("grow", (reason,), waited / allowed.seconds)
     return None
 
 
-def _waited(at: Moment, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[float, str]:
+def _waited(at: RuleInput, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[float, str]:
     """Seconds without a completion: since the last one, else since the first start.
 
     Of a pass whose start is not in the events the first run is: it was under way then. What was
@@ -167,19 +167,21 @@ def _up_to(times: Iterable[float | None], time: float) -> list[float]:
     return [each for each in times if each is not None and -math.inf < each <= time]
 
 
-def _backup(at: Moment) -> Verdict | None:
+def _backup(at: RuleInput) -> RuleOutcome | None:
     found = backed_up(at.timeline.openings_until(at.time))
     if found is None:
         return None
-    return Verdict("move", (f"{found[0].upper()}{found[1:]}.", "Move the window or the backup."))
+    return RuleOutcome(
+        "move", (f"{found[0].upper()}{found[1:]}.", "Move the window or the backup.")
+    )
 
 
-def _low_but_soon(at: Moment) -> Verdict | None:
+def _low_but_soon(at: RuleInput) -> RuleOutcome | None:
     """A warm cache lowers the ratio: only reads from disk are counted."""
     ratio = at.evidence.ratio
     if ratio is None or ratio >= at.policy.ratio_low or not _within(at, SOON, least=1):
         return None
-    return Verdict(
+    return RuleOutcome(
         "keep",
         (
             _low(at, ratio),
@@ -189,7 +191,7 @@ def _low_but_soon(at: Moment) -> Verdict | None:
     )
 
 
-def _low_twice(at: Moment) -> Verdict | None:
+def _low_twice(at: RuleInput) -> RuleOutcome | None:
     ratio, before = at.evidence.ratio, at.week_before
     if ratio is None or ratio >= at.policy.ratio_low:
         return None
@@ -198,16 +200,16 @@ def _low_twice(at: Moment) -> Verdict | None:
             "A longer window is advised when the ratio of a week earlier is known to be low, too."
         )
         lacked = [f"Missing then: {sentence}" for sentence in before.missing]
-        return Verdict("keep", (_low(at, ratio), doubt, *lacked))
+        return RuleOutcome("keep", (_low(at, ratio), doubt, *lacked))
     earlier = f"A week earlier the ratio was {before.ratio:.1f}"
     if before.ratio >= at.policy.ratio_low:
         doubt = f"{earlier}; a longer window is advised when it is low in both weeks."
-        return Verdict("keep", (_low(at, ratio), doubt))
+        return RuleOutcome("keep", (_low(at, ratio), doubt))
     reasons = (_low(at, ratio), f"{earlier}, which is low, too.")
-    return Verdict("grow", reasons, at.policy.ratio_low / ratio if ratio > 0 else 2.0)
+    return RuleOutcome("grow", reasons, at.policy.ratio_low / ratio if ratio > 0 else 2.0)
 
 
-def _low(at: Moment, ratio: float) -> str:
+def _low(at: RuleInput, ratio: float) -> str:
     return f"{_read_for(at.evidence, ratio)}, below {at.policy.ratio_low:g}: much is left to free."
 
 
@@ -219,7 +221,7 @@ def _read_for(found: Evidence, ratio: float) -> str:
     )
 
 
-def _high(at: Moment) -> Verdict | None:
+def _high(at: RuleInput) -> RuleOutcome | None:
     found, high = at.evidence, at.policy.ratio_high
     if found.missing or found.pages_read == 0 or (found.ratio is not None and found.ratio <= high):
         return None
@@ -233,13 +235,13 @@ def _high(at: Moment) -> Verdict | None:
     limit = at.policy.defrag_complete_within
     if not _within(at, limit, least=2):
         doubt = f"But its last two passes are not known to have finished within {span(limit)}."
-        return Verdict("keep", (reason, doubt))
+        return RuleOutcome("keep", (reason, doubt))
     on_time = f"Its last two passes finished within {span(limit)}."
     factor = high / found.ratio if found.ratio else 0.0
-    return Verdict("shrink", (reason, on_time), factor * _share_used(at))
+    return RuleOutcome("shrink", (reason, on_time), factor * _share_used(at))
 
 
-def _share_used(at: Moment) -> float:
+def _share_used(at: RuleInput) -> float:
     """The part of its time that defragmentation used.
 
     Cutting off what is not used, because passes end long before the window does, changes nothing.
@@ -249,7 +251,7 @@ def _share_used(at: Moment) -> float:
     return sum(shares) / len(shares) if shares else 1.0
 
 
-def _often(at: Moment) -> Verdict | None:
+def _often(at: RuleInput) -> RuleOutcome | None:
     found = at.evidence
     if found.ratio is not None and found.ratio < at.policy.ratio_low:
         return None
@@ -265,26 +267,30 @@ def _often(at: Moment) -> Verdict | None:
         f"Online defragmentation completed {len(done)} passes, one every {_days(usual)}: a shorter"
         " window is enough."
     )
-    return Verdict("shrink", (reason,), usual * DAY_SECONDS / SOON)
+    return RuleOutcome("shrink", (reason,), usual * DAY_SECONDS / SOON)
 
 
 def _days(days: float) -> str:
     return "day" if days == 1 else f"{days:g} days"
 
 
-def _no_ratio(at: Moment) -> Verdict | None:
-    return Verdict("insufficient_evidence", at.evidence.missing) if at.evidence.missing else None
+def _no_ratio(at: RuleInput) -> RuleOutcome | None:
+    return (
+        RuleOutcome("insufficient_evidence", at.evidence.missing) if at.evidence.missing else None
+    )
 
 
-def _otherwise(at: Moment) -> Verdict | None:
+def _otherwise(at: RuleInput) -> RuleOutcome | None:
     found, policy = at.evidence, at.policy
     if found.ratio is None:
-        return Verdict("keep", ("Online defragmentation read no page from disk.",))
+        return RuleOutcome("keep", ("Online defragmentation read no page from disk.",))
     read = _read_for(found, found.ratio)
-    return Verdict("keep", (f"{read}, between {policy.ratio_low:g} and {policy.ratio_high:g}.",))
+    return RuleOutcome(
+        "keep", (f"{read}, between {policy.ratio_low:g} and {policy.ratio_high:g}.",)
+    )
 
 
-def _within(at: Moment, seconds: float, *, least: int) -> bool:
+def _within(at: RuleInput, seconds: float, *, least: int) -> bool:
     """True if the last two passes (at least `least`) and the open one keep to `seconds`."""
     open_pass = at.timeline.running(at.timeline.history.defrag_passes, at.time)
     if open_pass is not None and at.time - (open_pass.started or at.time) > seconds:
@@ -316,7 +322,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
 """Name and rule, in order."""
 
 
-def judge(at: Moment) -> tuple[str, Verdict]:
+def judge(at: RuleInput) -> tuple[str, RuleOutcome]:
     """The first rule that says something, and what it says."""
     for name, rule in RULES:
         verdict = rule(at)

@@ -22,7 +22,7 @@ from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
 from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
-from esewatch.cli.inputs.as_of import Group, as_of, state_of
+from esewatch.cli.inputs.as_of import ComputerGroup, as_of, state_of
 from esewatch.cli.inputs.reader import HEALTHY, WRONG, Reader
 from esewatch.cli.options import (
     add_config_option,
@@ -33,7 +33,7 @@ from esewatch.cli.options import (
 from esewatch.config import Settings
 from esewatch.daemon.kept_folders import together
 from esewatch.expose.advice_json import advice_object
-from esewatch.fold.databases.integrity import Told as Beside
+from esewatch.fold.databases.integrity import OutsideFacts as Beside
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.database_state import DatabaseKey
@@ -119,12 +119,12 @@ def print_advice(options: argparse.Namespace) -> int:
         lone += lone_instances(group.state, group.time, group.computers)
     advice.sort(key=lambda each: (each.computer, each.database))
     lone.sort(key=lambda each: (each.computer, each.ese_instance.lower()))
-    _print(Told(advice, answers, lone), options)
+    _print(AdviceOutput(advice, answers, lone), options)
     _tell_never_proven(advice)
     return reader.status(wrong=_needs_a_person(advice))
 
 
-class Told(NamedTuple):
+class AdviceOutput(NamedTuple):
     """The advice, the answers to a what-if by database, and instances without any database.
 
     Such an instance has backups, and no event names a database of it.
@@ -141,12 +141,12 @@ def _told(
     asked: WhatIfChange | None,
     now: float,
     beside: Callable[[Database], Beside] | None = None,
-) -> Told:
+) -> AdviceOutput:
     answers = what_ifs(state, settings, asked, now) if asked is not None else {}
-    return Told(advise(state, settings, now, beside), answers)
+    return AdviceOutput(advise(state, settings, now, beside), answers)
 
 
-def _say_when(group: Group) -> None:
+def _say_when(group: ComputerGroup) -> None:
     named = [*group.computers[:NAMED], *(["others"] if len(group.computers) > NAMED else [])]
     when = f"as of their last record, {moment(group.time)}"
     if not group.dated:
@@ -220,7 +220,7 @@ def _back_up(path: Path, how: str, to: Path) -> None:
         source.backup(target)
 
 
-def _print(told: Told, options: argparse.Namespace) -> None:
+def _print(told: AdviceOutput, options: argparse.Namespace) -> None:
     if options.format == "json":
         shown = _json_lines(told)
     else:
@@ -233,7 +233,7 @@ def _print(told: Told, options: argparse.Namespace) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _json_lines(told: Told) -> Iterator[str]:
+def _json_lines(told: AdviceOutput) -> Iterator[str]:
     encode = msgspec.json.Encoder().encode
     for each in told.advice:
         shown = advice_object(each)

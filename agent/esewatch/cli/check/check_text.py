@@ -6,7 +6,7 @@ from typing import Any
 from esewatch.cli.check.deep import Beyond, beyond_lines, beyond_object
 from esewatch.cli.scan.scan_text import json_object, text_lines
 from esewatch.names import printable, visible
-from esewatch.scan.recovery.log_folder import CheckpointFile, Series
+from esewatch.scan.recovery.log_folder import CheckpointFile, LogSeries
 from esewatch.scan.recovery.log_verification import CheckedLogs
 from esewatch.scan.results import FileResult, Verdict
 
@@ -76,7 +76,7 @@ def check_lines(
     yield f"  {_WORDS[verdict.outcome]}"
 
 
-def _log_lines(series: Series, logs: CheckedLogs) -> Iterator[str]:
+def _log_lines(series: LogSeries, logs: CheckedLogs) -> Iterator[str]:
     names = list(series.logs)
     yield (
         f"  logs {names[0]} to {names[-1]} in {visible(series.folder)}:"

@@ -18,7 +18,7 @@ Key = tuple[str, str]
 """(computer in lower case, name of the database)."""
 
 
-class Forecast(msgspec.Struct):
+class ShownForecast(msgspec.Struct):
     """End of a running pass as the agent forecasts it: ISO 8601, UTC."""
 
     task: str
@@ -35,7 +35,7 @@ class _Advice(msgspec.Struct):
     action: str
     evidence: dict[str, float] = {}
     findings: list[_Finding] = []
-    forecast: Forecast | None = None
+    forecast: ShownForecast | None = None
 
 
 class _Row(msgspec.Struct):
@@ -58,7 +58,7 @@ class Figures(msgspec.Struct, kw_only=True):
     action: str = ""
     ratio: float | None = None
     findings: frozenset[str] = frozenset()
-    forecast: Forecast | None = None
+    forecast: ShownForecast | None = None
     running: list[str] = []
     bad_pages: dict[str, int] = {}
     """By kind, those that stand."""

@@ -34,7 +34,7 @@ class DemoWindow(NamedTuple):
         return (live - self.before) % DAY
 
 
-class Server(NamedTuple):
+class DemoServer(NamedTuple):
     """A computer with an engine of its own, in a folder of its name."""
 
     computer: str
@@ -59,13 +59,13 @@ WINDOWS: Final = {
 }
 
 
-def servers(live: float) -> list[Server]:
+def servers(live: float) -> list[DemoServer]:
     """All of them; `live` is epoch seconds, of a whole minute."""
     return [
-        Server(MAIL, _mail(live)),
-        Server(MAIL2, _second_mail(live)),
-        Server(CONTROLLER, _controller(live), has_binary_log=True),
-        Server(ACTIVE, _pair()),
+        DemoServer(MAIL, _mail(live)),
+        DemoServer(MAIL2, _second_mail(live)),
+        DemoServer(CONTROLLER, _controller(live), has_binary_log=True),
+        DemoServer(ACTIVE, _pair()),
     ]
 
 

@@ -10,7 +10,7 @@ from esewatch.cli.header.words import (
     time_text,
 )
 from esewatch.ese.pages.header import Header
-from esewatch.ese.pages.header_fields import BackupRecord, Count, LogRange
+from esewatch.ese.pages.header_fields import BackupRecord, HeaderCounter, LogRange
 
 _STATES = {
     "clean": "clean shutdown",
@@ -92,7 +92,7 @@ def _backups(header: Header) -> Iterator[tuple[str, str]]:
         yield "Full backup", NEVER
 
 
-def _count(count: Count) -> str:
+def _count(count: HeaderCounter) -> str:
     last = f", last {time_text(count.last)}" if count.last else ""
     old = f" ({count.before_repair:,} before the last repair)" if count.before_repair else ""
     return f"{count.count:,}{last}{old}" if count.count or old else "none"

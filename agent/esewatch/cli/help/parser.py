@@ -14,7 +14,7 @@ _CHOICE = re.compile(r"argument (.+): invalid choice: '(.*)' \(choose from (.+)\
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Usage errors in one line, without the whole usage before it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

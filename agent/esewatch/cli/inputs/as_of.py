@@ -18,7 +18,7 @@ from esewatch.fold.state.state import State
 DAY = 86400.0
 
 
-class Group(NamedTuple):
+class ComputerGroup(NamedTuple):
     """Computers whose records end at about the same time, and that time."""
 
     time: float
@@ -40,7 +40,7 @@ def state_of(reader: Reader, settings: Settings) -> State:
     return folder.state
 
 
-def as_of(state: State, now: float) -> Iterator[Group]:
+def as_of(state: State, now: float) -> Iterator[ComputerGroup]:
     """The computers by the last record of each: what came after it is not known.
 
     Samples that go on for more than a day after the last event do not count: what was not
@@ -63,9 +63,9 @@ def as_of(state: State, now: float) -> Iterator[Group]:
         else:
             groups.append([computer])
     for group in groups:
-        yield Group(ends[group[-1]], tuple(sorted(group)), _part(state, group))
+        yield ComputerGroup(ends[group[-1]], tuple(sorted(group)), _part(state, group))
     if undated:
-        yield Group(now, tuple(undated), _part(state, undated), dated=False)
+        yield ComputerGroup(now, tuple(undated), _part(state, undated), dated=False)
 
 
 def _known(state: State) -> set[str]:

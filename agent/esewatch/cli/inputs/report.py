@@ -20,7 +20,7 @@ from esewatch.cli.options import add_config_option, add_input_options, load_sett
 from esewatch.config import Settings
 from esewatch.expose.pages.report.database_pages import Advised, DatabasePages, render_detail
 from esewatch.expose.pages.report.report_page import (
-    Report,
+    ReportPage,
     build_report,
     render_report,
     result_sentence,
@@ -122,7 +122,7 @@ def _advised(state: State, settings: Settings, now: float) -> Iterator[Advised]:
         )
 
 
-def _write_details(pages: DatabasePages, report: Report, folder: Path, output: Path) -> None:
+def _write_details(pages: DatabasePages, report: ReportPage, folder: Path, output: Path) -> None:
     """A page for each database. Raises EsewatchError for a folder with other files in it."""
     folder.mkdir(parents=True, exist_ok=True)
     others = [each.name for each in folder.iterdir() if not each.name[:-5].isdecimal()]

@@ -14,7 +14,7 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.providers import is_ese_provider
-from esewatch.ese.row_plan import RowPlan, Step, prepared
+from esewatch.ese.row_plan import FieldStep, RowPlan, prepared
 from esewatch.ese.strings import (
     WRITERS,
     Fields,
@@ -80,7 +80,7 @@ def _planned(event_id: int, start: int) -> _Plan:
     """The plan for strings whose parameters begin at `start`."""
     row = CATALOGUE[event_id]
     steps = [
-        Step(index, param.name, WRITERS[param.kind])
+        FieldStep(index, param.name, WRITERS[param.kind])
         for index, param in enumerate(row.params, start)
         if param.kind in WRITERS
     ]

@@ -15,7 +15,7 @@ from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.file_types import FILE_TYPES, name_of
 from esewatch.ese.pages.header_fields import (
     BackupRecord,
-    Count,
+    HeaderCounter,
     HeaderTime,
     LogRange,
     Signature,
@@ -95,16 +95,16 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     one, if that is the same."""
     unfinished_backup: LogRange = LogRange()
     """Logs of the backup set that this file was read for: `last` is 0 until the restore."""
-    corrected: Count = Count()
+    corrected: HeaderCounter = HeaderCounter()
     """Pages read with one flipped bit that was corrected (event 399)."""
-    correction_failed: Count = Count()
+    correction_failed: HeaderCounter = HeaderCounter()
     """Pages that were bad although one flipped bit was corrected (event 398)."""
-    bad_checksums: Count = Count()
+    bad_checksums: HeaderCounter = HeaderCounter()
     """Pages read that could not be corrected (event 474)."""
-    repairs: Count = Count()
-    reseeds: Count = Count()
+    repairs: HeaderCounter = HeaderCounter()
+    reseeds: HeaderCounter = HeaderCounter()
     """Incremental reseeds."""
-    patched_pages: Count = Count()
+    patched_pages: HeaderCounter = HeaderCounter()
     """Pages patched by incremental reseeds."""
     scan_finished: datetime | None = None
     """The online scan; the engine writes these four in recovery (passive copies) only."""

@@ -53,7 +53,7 @@ class LogRange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last: int = 0
 
 
-class Count(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class HeaderCounter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Number of times that something happened, and the last time."""
 
     count: int = 0
@@ -106,10 +106,12 @@ def signature(page: bytes, at: int) -> Signature:
     )
 
 
-def count(page: bytes, at: int, *, old_at: int | None = None) -> Count:
+def count(page: bytes, at: int, *, old_at: int | None = None) -> HeaderCounter:
     """Count, time and old count, which stand one after the other unless `old_at` says where."""
     old_at = at + 12 if old_at is None else old_at
-    return Count(count=u32(page, at), last=time(page, at + 4), before_repair=u32(page, old_at))
+    return HeaderCounter(
+        count=u32(page, at), last=time(page, at + 4), before_repair=u32(page, old_at)
+    )
 
 
 def backup(page: bytes, at: int, kind_at: int) -> BackupRecord | None:

@@ -80,7 +80,7 @@ class Heading(NamedTuple):
     name: str
 
 
-class Count(NamedTuple):
+class LabelledCount(NamedTuple):
     """A number behind its label: folders, files, bytes. None: it cannot be read."""
 
     value: int | None
@@ -92,7 +92,7 @@ class Took(NamedTuple):
     seconds: int | None
 
 
-class Value(NamedTuple):
+class LabelledText(NamedTuple):
     """Words behind a label; `logs_only` for an incremental or differential backup."""
 
     logs_only: bool
@@ -108,7 +108,7 @@ class BackupTrouble(NamedTuple):
     text: str
 
 
-Line = Heading | LocalTime | Count | Took | Value | Rule | BackupTrouble
+Line = Heading | LocalTime | LabelledCount | Took | LabelledText | Rule | BackupTrouble
 
 
 def line_of(text: str) -> Line | None:
@@ -128,18 +128,18 @@ def line_of(text: str) -> Line | None:
     if _SENTENCE.fullmatch(text):
         return BackupTrouble(text)
     value = _VALUE.fullmatch(text)
-    return Value(_LOGS_ONLY.search(_plain(value[1])) is not None) if value else None
+    return LabelledText(_LOGS_ONLY.search(_plain(value[1])) is not None) if value else None
 
 
-def _numbered(text: str) -> LocalTime | Count | Took | None:
+def _numbered(text: str) -> LocalTime | LabelledCount | Took | None:
     dated = None if "  " in text or "\t" in text else _DATED.fullmatch(text)
     if dated is not None:
         return LocalTime(_moment(dated))
     if (count := _COUNT.fullmatch(text)) is not None:
         value = int(re.sub(r"\D", "", count[1]))
-        return Count(value if value < _MOST_BYTES else None)
+        return LabelledCount(value if value < _MOST_BYTES else None)
     if _NO_COUNT.fullmatch(text) is not None:
-        return Count(None)
+        return LabelledCount(None)
     took = _TOOK.fullmatch(text)
     parts = _PART.findall(took[1]) if took is not None else []
     if took is None or not parts or re.search(r"\d", _PART.sub("", took[1])):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.row_plan import RowPlan, Step, prepared
+from esewatch.ese.row_plan import FieldStep, RowPlan, prepared
 from esewatch.ese.strings import GROUPS, Fields, add_page_number
 from esewatch.ese.text.hints import Finder, HintPlace, database_of
 
@@ -175,7 +175,7 @@ def _made(event_id: int, text: str, start: int, places: Sequence[HintPlace]) -> 
     groups = (1, *(number for number, span in enumerate(spans, 2) if span in free))
     digits = {piece[:2] for piece in pieces if _DECIMAL.fullmatch(text, *piece[:2])}
     written = [
-        Step(
+        FieldStep(
             group, finder.name, finder.writer, finder.kind in _COUNTS and spans[group - 1] in digits
         )
         for finder, group in steps

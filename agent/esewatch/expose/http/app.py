@@ -60,7 +60,7 @@ class Rendering(Protocol):
         """Body, content type, and content encoding (empty: none)."""
 
 
-class View(Protocol):
+class DaemonView(Protocol):
     """The interface to the daemon. Every method may be called from any thread."""
 
     @property
@@ -136,7 +136,7 @@ class App:
 
     def __init__(
         self,
-        view: View,
+        view: DaemonView,
         *,
         runbooks: Runbooks | None = None,
         body_seconds: float = 10.0,

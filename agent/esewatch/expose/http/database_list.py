@@ -50,7 +50,7 @@ COLUMNS = (
 )
 
 
-class Wanted(NamedTuple):
+class ListQuery(NamedTuple):
     """Selection of databases; empty text selects all."""
 
     q: str = ""
@@ -64,15 +64,15 @@ class Wanted(NamedTuple):
     def address(self, path: str, **changed: object) -> str:
         """The address of this view, with some of it changed."""
         asked = {**self._asdict(), "page": 1, **changed}
-        plain = Wanted()._asdict()
+        plain = ListQuery()._asdict()
         fields = {name: value for name, value in asked.items() if value != plain[name]}
         return f"{path}?{urlencode(fields)}" if fields else path
 
 
-class Listing(NamedTuple):
+class DatabaseList(NamedTuple):
     """The databases of a view."""
 
-    wanted: Wanted
+    wanted: ListQuery
     found: tuple[DatabaseFigures, ...]
     """All that are asked for, in their order."""
 
@@ -92,11 +92,11 @@ class Listing(NamedTuple):
         return self.found[(self.page - 1) * ROWS : self.page * ROWS]
 
 
-def wanted(fields: Mapping[str, str]) -> Wanted:
+def wanted(fields: Mapping[str, str]) -> ListQuery:
     """Selection by the fields of an address; a value that is not known selects nothing."""
     page = fields.get("page", "")
     verdict, sort = fields.get("verdict", ""), fields.get("sort", "")
-    return Wanted(
+    return ListQuery(
         q=fields.get("q", "").strip()[:MAX_SEARCH],
         verdict=verdict if verdict in VERDICTS else "",
         computer=fields.get("computer", "").strip()[:MAX_SEARCH],
@@ -113,11 +113,11 @@ def refreshing(fields: Mapping[str, str]) -> dict[str, str]:
     return {"refresh": str(int(asked))} if plain and int(asked) in REFRESH else {}
 
 
-def listing(view: Overview, asked: Wanted) -> Listing:
+def listing(view: Overview, asked: ListQuery) -> DatabaseList:
     """The databases asked for."""
     found = [each for each in view.databases if _fits(each, asked)]
     key = _SORTS[asked.sort][1]
-    return Listing(asked, tuple(found if key is None else sorted(found, key=key)))
+    return DatabaseList(asked, tuple(found if key is None else sorted(found, key=key)))
 
 
 def has_verdict(figures: DatabaseFigures, verdict: Verdict) -> bool:
@@ -132,7 +132,7 @@ def has_verdict(figures: DatabaseFigures, verdict: Verdict) -> bool:
     return verdict == "blind" and (figures.behind or UNKNOWN in names)
 
 
-def _fits(each: DatabaseFigures, asked: Wanted) -> bool:
+def _fits(each: DatabaseFigures, asked: ListQuery) -> bool:
     text = asked.q.lower()
     return (
         (not text or any(text in part.lower() for part in (each.name, each.path, each.computer)))
@@ -150,7 +150,7 @@ def _findings(each: DatabaseFigures) -> Sequence[str]:
     return tuple(dict.fromkeys(said.finding for said in findings))
 
 
-def list_page(view: Overview, asked: Wanted) -> str:
+def list_page(view: Overview, asked: ListQuery) -> str:
     """The page: a form, the rows, and the ways to the other pages."""
     found = listing(view, asked)
     return render(

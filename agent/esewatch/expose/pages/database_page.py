@@ -12,11 +12,11 @@ from esewatch.advice.window.lone_ends import pass_figures
 from esewatch.advice.window.window_changes import window_changes
 from esewatch.config import Settings, policy_for
 from esewatch.expose.formatting import count, duration, plural, tidy
-from esewatch.expose.pages.database_timeline import Moment, database_timeline
+from esewatch.expose.pages.database_timeline import TimelineEntry, database_timeline
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.pictures import Pictures, pictures
 from esewatch.fold.databases.databases import is_dated
-from esewatch.fold.databases.integrity import Told, known_bad_pages
+from esewatch.fold.databases.integrity import OutsideFacts, known_bad_pages
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.passes.passes import (
     COMPLETES,
@@ -143,7 +143,7 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
     """Newest first, then those that ended at an unknown time."""
     untimed: int
     """Events of it that have no time."""
-    moments: tuple[Moment, ...]
+    moments: tuple[TimelineEntry, ...]
     """Events of its pages and its window, newest first."""
     bad_pages: tuple[BadRow, ...]
     more_bad_pages: int
@@ -160,7 +160,7 @@ def database_page(
     database: Database,
     now: float,
     *,
-    told: Callable[[Database], Told],
+    told: Callable[[Database], OutsideFacts],
 ) -> DatabasePage:
     """The page of `database`, whose figures these are, as of `now` (epoch seconds, finite).
 

@@ -17,7 +17,7 @@ TOGETHER = 600.0
 """Bad pages of one kind within this time are one row."""
 
 
-class Moment(NamedTuple):
+class TimelineEntry(NamedTuple):
     """One row: when, and what happened, as a sentence."""
 
     time: float
@@ -30,7 +30,7 @@ def database_timeline(
     restored: float,
     window: Iterable[tuple[float, str]],
     now: float,
-) -> tuple[Moment, ...]:
+) -> tuple[TimelineEntry, ...]:
     """The last moments up to `now`. `verified`: by verifier; `restored`: from a backup, 0 never."""
     if not is_dated(database):
         return ()
@@ -38,20 +38,20 @@ def database_timeline(
         *_bad(database.bad_pages),
         *_good(database),
         *(
-            Moment(time, f"Every page was verified by {VERIFIERS.get(by, by)}.")
+            TimelineEntry(time, f"Every page was verified by {VERIFIERS.get(by, by)}.")
             for by, time in verified.items()
         ),
         *_damaged(database.damage),
-        Moment(database.acknowledged, "A person acknowledged all bad pages and all damage."),
-        Moment(database.index_rebuilt, "An index was rebuilt."),
-        Moment(restored, "The database was restored from a backup."),
-        *(Moment(time, what) for time, what in window),
+        TimelineEntry(database.acknowledged, "A person acknowledged all bad pages and all damage."),
+        TimelineEntry(database.index_rebuilt, "An index was rebuilt."),
+        TimelineEntry(restored, "The database was restored from a backup."),
+        *(TimelineEntry(time, what) for time, what in window),
     ]
     past = (each for each in found if 0 < each.time <= now)
     return tuple(sorted(past, reverse=True)[:MAX_MOMENTS])
 
 
-def _bad(pages: Sequence[BadPage]) -> Iterator[Moment]:
+def _bad(pages: Sequence[BadPage]) -> Iterator[TimelineEntry]:
     for kind, found in groupby(sorted(pages, key=lambda bad: (bad.kind, bad.first)), _kind):
         together: list[BadPage] = []
         for bad in found:
@@ -66,16 +66,16 @@ def _kind(bad: BadPage) -> str:
     return bad.kind
 
 
-def _found_bad(kind: str, pages: Sequence[BadPage]) -> Moment:
+def _found_bad(kind: str, pages: Sequence[BadPage]) -> TimelineEntry:
     located = sorted({bad.page for bad in pages if bad.page != UNLOCATED})
     count = sum(bad.pages for bad in pages)
     named = f" {_runs(located)}" if located else ""
     pages_word = f"Page{named}" if count == 1 else f"{plural(count, 'page')}{named}"
     verb = "was" if count == 1 else "were"
-    return Moment(pages[0].first, f"{pages_word} {verb} first reported: {BAD_KINDS[kind]}.")
+    return TimelineEntry(pages[0].first, f"{pages_word} {verb} first reported: {BAD_KINDS[kind]}.")
 
 
-def _good(database: Database) -> Iterator[Moment]:
+def _good(database: Database) -> Iterator[TimelineEntry]:
     """Only of pages that were bad: a page that is read good is no news."""
     bad = {each.page for each in database.bad_pages}
     by_time: dict[float, set[int]] = {}
@@ -87,15 +87,15 @@ def _good(database: Database) -> Iterator[Moment]:
         word = "Page" if len(pages) == 1 else "Pages"
         verb = "was" if len(pages) == 1 else "were"
         how = "repaired" if time == database.patched_last else "read good, repaired or acknowledged"
-        yield Moment(time, f"{word} {_runs(sorted(pages))} {verb} {how}.")
+        yield TimelineEntry(time, f"{word} {_runs(sorted(pages))} {verb} {how}.")
 
 
-def _damaged(damage: Mapping[DamageKind, Damage]) -> Iterator[Moment]:
+def _damaged(damage: Mapping[DamageKind, Damage]) -> Iterator[TimelineEntry]:
     for kind, each in damage.items():
         if each.times:
             one, many = DAMAGE_WORDS[kind]
             more = f" (the last of {plural(each.count, one, many)})" if each.count > 1 else ""
-            yield Moment(each.times[-1], f"{one[0].upper()}{one[1:]}{more}.")
+            yield TimelineEntry(each.times[-1], f"{one[0].upper()}{one[1:]}{more}.")
 
 
 def _runs(pages: Sequence[int]) -> str:

@@ -69,7 +69,7 @@ RANGES_SLACK = 128
 """This many more are admitted before any are dropped: one walk for all of them."""
 
 
-class Around(NamedTuple):
+class ScanCircumstances(NamedTuple):
     """Circumstances, beside a database's own events, of the time in which it was scanned."""
 
     gaps: Sequence[tuple[float, float]] = ()
@@ -93,13 +93,13 @@ class Around(NamedTuple):
         return place < len(self.elsewhere) and self.elsewhere[place] <= end
 
 
-ALONE = Around()
+ALONE = ScanCircumstances()
 
 
-class Told(NamedTuple):
+class OutsideFacts(NamedTuple):
     """Facts about a database from records other than its own (`advice.surroundings`)."""
 
-    around: Around = ALONE
+    around: ScanCircumstances = ALONE
     damage: Mapping[DamageKind, Damage] = {}
     """By kind, damage that other copies found in it."""
     errors: Mapping[int, EngineError] = {}
@@ -270,7 +270,7 @@ def _stands(bad: BadPage, database: Database, clean: float) -> bool:
     return bad.last > dealt_with and bad.last >= clean
 
 
-def verifies(done: Pass, database: Database, around: Around = ALONE) -> bool:
+def verifies(done: Pass, database: Database, around: ScanCircumstances = ALONE) -> bool:
     """True if a completed scan proves every page of this copy good (semantics.md 2).
 
     It counted no bad page, all of its pages were read here, something bounds its start, and from
@@ -296,14 +296,16 @@ def _errors_within(database: Database, start: float, end: float) -> bool:
     return place > 0 and spans[place - 1][1] >= start
 
 
-def clean_scan_start(passes: Iterable[Pass], database: Database, around: Around = ALONE) -> float:
+def clean_scan_start(
+    passes: Iterable[Pass], database: Database, around: ScanCircumstances = ALONE
+) -> float:
     """Start of the youngest scan that found every page good; errors before it are healed."""
     starts = [done.earliest or 0.0 for done in passes if verifies(done, database, around)]
     return max(starts, default=0.0)
 
 
 def known_bad_pages(
-    database: Database, views: Mapping[str, TaskView], around: Around = ALONE
+    database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> list[BadPage]:
     """The unresolved bad pages, with one unlocated entry for scans that did not name theirs."""
     scans = [done for done in _scans(views) if done.outcome == "completed"]
@@ -399,7 +401,7 @@ def _named_too_few(done: Pass, database: Database) -> bool:
 
 
 def last_verifications(
-    database: Database, views: Mapping[str, TaskView], around: Around = ALONE
+    database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> dict[str, float]:
     """By verifier, the time when every page was last proven good; a verifier that never did is
     absent.

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from esewatch.fold.state.summaries import Told
+from esewatch.fold.state.summaries import ReportedFigure
 from esewatch.fold.state.untimed import Untimed
 from esewatch.model import PageFault
 
@@ -249,7 +249,7 @@ class Database(msgspec.Struct, kw_only=True):
     slow_io_last_seconds: dict[str, float] = {}
     slow_io_last: dict[str, float] = {}
     hung_io: dict[str, int] = {}
-    summaries: dict[str, Told] = {}
+    summaries: dict[str, ReportedFigure] = {}
     """By figure: the newest that a pass summary reported (`fold.summaries`)."""
     untimed: Untimed = msgspec.field(default_factory=Untimed)
     """Facts of its events without a time."""

@@ -20,7 +20,7 @@ MOST_DAYS = 36_525
 """No database is older than a century."""
 
 
-class Told(msgspec.Struct, array_like=True, frozen=True):
+class ReportedFigure(msgspec.Struct, array_like=True, frozen=True):
     """A figure, and the event that reported it."""
 
     value: int
@@ -28,7 +28,7 @@ class Told(msgspec.Struct, array_like=True, frozen=True):
     record_id: int
 
 
-def keep(kept: dict[str, Told], event: Event, time: float) -> None:
+def keep(kept: dict[str, ReportedFigure], event: Event, time: float) -> None:
     """Keep the figures of a summary; `time` is 0 for an event without one."""
     if event.event_id in LIFETIME:
         _keep(kept, COMPLETIONS, COMPLETIONS, event, time)
@@ -44,10 +44,10 @@ def uninitialized(task: str) -> str:
     return f"{UNINITIALIZED_PAGES} {task}"
 
 
-def _keep(kept: dict[str, Told], key: str, field: str, event: Event, time: float) -> None:
+def _keep(kept: dict[str, ReportedFigure], key: str, field: str, event: Event, time: float) -> None:
     value, known = event.fields.get(field), kept.get(key)
     if not isinstance(value, int) or value < 0:
         return
-    told = Told(value, time, event.record_id or 0)
+    told = ReportedFigure(value, time, event.record_id or 0)
     if known is None or (told.time, told.record_id) >= (known.time, known.record_id):
         kept[key] = told

@@ -44,7 +44,7 @@ class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str = ""
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LogSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Logs of one base name in one folder, as one database with `signature` sees them."""
 
     folder: str
@@ -68,7 +68,7 @@ class LogFolders:
         for folder in dict.fromkeys(folders):
             self._look(folder)
 
-    def series_of(self, signature: Signature, database: str) -> Series | None:
+    def series_of(self, signature: Signature, database: str) -> LogSeries | None:
         """The logs of a database: of all that have its log signature, the nearest to it."""
         found = [
             key
@@ -179,7 +179,7 @@ def _series(
     signature: Signature,
     files: Sequence[LogFile],
     checkpoint: CheckpointFile | None,
-) -> Series:
+) -> LogSeries:
     logs: dict[int, LogFile] = {}
     faults: dict[int, str] = {}
     for log in files:
@@ -196,7 +196,7 @@ def _series(
         logs[generation] = log
         if fault := _fault(log, signature, generation):
             faults[generation] = fault
-    return Series(
+    return LogSeries(
         folder=key[0],
         base=key[1],
         signature=signature,
@@ -226,7 +226,7 @@ def needs_logs(header: Header) -> bool:
     return header.state in DIRTY and header.log_required.first > 0
 
 
-def replay_generations(header: Header, series: Series) -> range:
+def replay_generations(header: Header, series: LogSeries) -> range:
     """The logs that a replay reads: from the checkpoint on, or from the lowest log without one.
 
     From the first that is required at the latest, up to the last that is there or committed.
@@ -237,7 +237,7 @@ def replay_generations(header: Header, series: Series) -> range:
     return range(min(start, first), end + 1)
 
 
-def checkpoint_generation(series: Series) -> int | None:
+def checkpoint_generation(series: LogSeries) -> int | None:
     """The log at which a replay begins by the checkpoint; None: the checkpoint is not used."""
     file = series.checkpoint
     if file is None or file.content is None or file.content.signature != series.signature:

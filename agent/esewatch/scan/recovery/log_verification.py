@@ -13,7 +13,7 @@ from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.recovery.log_folder import (
     LogFile,
     LogFolders,
-    Series,
+    LogSeries,
     needs_logs,
     replay_generations,
 )
@@ -34,7 +34,7 @@ class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def verify_logs(
-    series: Series,
+    series: LogSeries,
     generations: range,
     *,
     read: Callable[[int], bool] = lambda _: True,
@@ -83,7 +83,7 @@ class _Before(NamedTuple):
 class CheckedLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The logs of one database: `series` None where none are here."""
 
-    series: Series | None
+    series: LogSeries | None
     checks: dict[int, LogCheck]
 
 
@@ -121,7 +121,7 @@ class LogVerifier:
             self._known[key] = verify_logs(series, needed, read=self._read, buffered=self._buffered)
         return CheckedLogs(series=series, checks=self._known[key])
 
-    def _series(self, header: Header, path: str) -> Series | None:
+    def _series(self, header: Header, path: str) -> LogSeries | None:
         return self._folders.series_of(header.log_signature, path) if needs_logs(header) else None
 
 

@@ -13,7 +13,7 @@ from esewatch.scan.lost_writes import LostWrites
 from esewatch.scan.recovery.backup_trailer import BackupTrailer, is_out_of_backup
 from esewatch.scan.recovery.log_folder import (
     DIRTY,
-    Series,
+    LogSeries,
     checkpoint_generation,
     needs_logs,
     replay_generations,
@@ -46,7 +46,7 @@ _REFUSED = {
 def judge(
     header: Header,
     result: FileResult,
-    series: Series | None,
+    series: LogSeries | None,
     logs: Mapping[int, LogCheck],
     *,
     structure: Structure | None = None,
@@ -170,7 +170,9 @@ def _of_state(header: Header) -> Iterable[_Found]:
         yield "unknown", f"The state of the database is {header.state}."
 
 
-def _required(header: Header, series: Series | None, logs: Mapping[int, LogCheck]) -> RequiredLogs:
+def _required(
+    header: Header, series: LogSeries | None, logs: Mapping[int, LogCheck]
+) -> RequiredLogs:
     first, last = header.log_required.first, header.log_required.last
     committed = max(header.log_committed, last)
     there = series.logs if series else {}
@@ -188,7 +190,7 @@ def _required(header: Header, series: Series | None, logs: Mapping[int, LogCheck
 
 def _of_logs(
     header: Header,
-    series: Series | None,
+    series: LogSeries | None,
     logs: Mapping[int, LogCheck],
     required: RequiredLogs,
 ) -> Iterable[_Found]:
@@ -220,7 +222,7 @@ def _of_logs(
     )
 
 
-def _below(header: Header, series: Series, logs: Mapping[int, LogCheck]) -> Iterable[_Found]:
+def _below(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> Iterable[_Found]:
     """Logs below the required ones: a replay begins with them, and data does not need them."""
     first = header.log_required.first
     start = checkpoint_generation(series)
@@ -246,7 +248,7 @@ def _below(header: Header, series: Series, logs: Mapping[int, LogCheck]) -> Iter
 
 def _within(
     header: Header,
-    series: Series,
+    series: LogSeries,
     logs: Mapping[int, LogCheck],
     required: RequiredLogs,
 ) -> Iterable[_Found]:
@@ -271,7 +273,7 @@ def _within(
         yield "not_restorable", reason
 
 
-def _wrong_last(header: Header, series: Series, logs: Mapping[int, LogCheck]) -> str:
+def _wrong_last(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> str:
     """True if the last required log is another one than the database was written with."""
     last = header.log_required.last
     log = series.logs.get(last)
@@ -294,7 +296,7 @@ def _wrong_last(header: Header, series: Series, logs: Mapping[int, LogCheck]) ->
     return ""
 
 
-def _lost(header: Header, series: Series, logs: Mapping[int, LogCheck]) -> _Found | None:
+def _lost(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> _Found | None:
     """The first log behind the required ones that a replay does not get through."""
     last = header.log_required.last
     end = replay_generations(header, series)[-1]

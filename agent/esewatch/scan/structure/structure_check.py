@@ -13,7 +13,7 @@ from esewatch.ese.pages.structure.database_walk import DatabaseWalk
 from esewatch.ese.pages.structure.nodes import has_nodes, page_header
 from esewatch.ese.pages.structure.page_digest import why_damaged
 from esewatch.ese.pages.structure.page_table import BAD, PageTable
-from esewatch.ese.pages.structure.report import Report, StructureError, TreeFigures
+from esewatch.ese.pages.structure.report import StructureError, StructureReport, TreeFigures
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
 
@@ -87,7 +87,7 @@ class _Check:
         self._progress = progress
         self._page_size = header.page_size
         self._count = max(0, file.size() // header.page_size - HEADER_PAGES)
-        self._report = Report()
+        self._report = StructureReport()
         self._looked_at = 0
         self._stopped = ""
 

@@ -24,7 +24,7 @@ from esewatch.scan.results import (
     Latencies,
     Place,
     ScannedBadPage,
-    Step,
+    ScanStep,
 )
 from esewatch.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
 from esewatch.scan.verify.suspect_pages import PAUSE_SECONDS, Suspects
@@ -110,7 +110,7 @@ def scan_file(
     taken: float | None = None,
     known_bad: Sequence[int] = (),
     clock: Callable[[], float] = time.time,
-) -> Iterator[Step]:
+) -> Iterator[ScanStep]:
     """Verify the pages of `path`; the last step has the result. Raises nothing.
 
     `place`: goes on there where it is one of this database, else starts over and says so.
@@ -121,13 +121,15 @@ def scan_file(
     try:
         file = DatabaseFile(path, buffered=options.buffered)
     except (OSError, ValueError) as error:
-        yield Step(result=FileResult(path=path, ended="failed", reason=why_not_opened(path, error)))
+        yield ScanStep(
+            result=FileResult(path=path, ended="failed", reason=why_not_opened(path, error))
+        )
         return
     try:
         header = read_header(file, sleep=pace.sleep)
         if isinstance(header, NotDatabase):
             reason = f"{path}: {header.reason}"
-            yield Step(result=FileResult(path=path, ended="failed", reason=reason))
+            yield ScanStep(result=FileResult(path=path, ended="failed", reason=reason))
             return
         began = clock()
         scan = _Scan(file, header, options, pace)
@@ -135,7 +137,7 @@ def scan_file(
         yield from scan.steps(known_bad)
     except OSError as error:
         reason = why_not_read(path, error)
-        yield Step(result=FileResult(path=path, ended="failed", reason=reason))
+        yield ScanStep(result=FileResult(path=path, ended="failed", reason=reason))
     finally:
         file.close()
 
@@ -188,9 +190,9 @@ class _Scan:
             place = msgspec.structs.replace(place, taken=min(place.taken, taken), size=self._size)
             self._tally = Tally(place)
 
-    def steps(self, known_bad: Sequence[int]) -> Iterator[Step]:
+    def steps(self, known_bad: Sequence[int]) -> Iterator[ScanStep]:
         """The header, known pages, all from the place on, and the result."""
-        yield Step(place=self._tally.place(), header=self._header)
+        yield ScanStep(place=self._tally.place(), header=self._header)
         yield from self._known(known_bad)
         ended: Ended | None = None
         while ended is None:
@@ -244,7 +246,7 @@ class _Scan:
         self._size = self._suspects.size = size
         self._end = size - size % self._page_size
 
-    def _pages(self) -> Iterator[Step]:
+    def _pages(self) -> Iterator[ScanStep]:
         """Read on from the place, as far as it goes without looking at the file's end again."""
         start = self._tally.offset
         pieces = stream(
@@ -264,7 +266,7 @@ class _Scan:
             if self._tally.offset < piece.offset + piece.length:
                 break
 
-    def _taken(self, data: memoryview | bytes, classes: bytes) -> Step:
+    def _taken(self, data: memoryview | bytes, classes: bytes) -> ScanStep:
         """The whole pages of `data` from the place on, as many as can be judged now."""
         classes, found = self._suspects.judged(
             number_at(self._tally.offset, self._page_size), data, classes
@@ -272,13 +274,13 @@ class _Scan:
         self._tally.pages(classes)
         return self._step(found)
 
-    def _step(self, found: Sequence[ScannedBadPage]) -> Step:
+    def _step(self, found: Sequence[ScannedBadPage]) -> ScanStep:
         for page in found:
             self._tally.bad(page)
         new = [page for page in found if page.page_number not in self._told]
-        return Step(place=self._tally.place(), found=new)
+        return ScanStep(place=self._tally.place(), found=new)
 
-    def _salvaged(self, offset: int, length: int, error: OSError) -> Iterator[Step]:
+    def _salvaged(self, offset: int, length: int, error: OSError) -> Iterator[ScanStep]:
         """Page by page what could not be read at once."""
         unit = max(self._page_size, ALIGNMENT)
         for start in range(offset, offset + length, unit):
@@ -310,7 +312,7 @@ class _Scan:
             page_number=number, offset=offset_of(number, self._page_size), kind=kind
         )
 
-    def _known(self, numbers: Sequence[int]) -> Iterator[Step]:
+    def _known(self, numbers: Sequence[int]) -> Iterator[ScanStep]:
         """State of the known bad pages now. One that is blank is neither good nor bad."""
         for number in numbers:
             offset = offset_of(number, self._page_size)
@@ -322,18 +324,18 @@ class _Scan:
                 data = self._file.read(offset, self._page_size)
             except OSError:
                 self._told.add(number)
-                yield Step(found=[self._bad(number, "unreadable")])
+                yield ScanStep(found=[self._bad(number, "unreadable")])
                 continue
             classes, found = self._suspects.judged(
                 number, data, classify(data, self._page_size, number)
             )
             if found:
                 self._told.add(number)
-                yield Step(found=found)
+                yield ScanStep(found=found)
             elif classes == bytes([GOOD]):
-                yield Step(good=[number])
+                yield ScanStep(good=[number])
 
-    def _last(self, ended: Ended) -> Step:
+    def _last(self, ended: Ended) -> ScanStep:
         """The step with the result; a file that ends within a page has that page in it."""
         found = []
         cut = self._end < self._size or self._end <= HEADER_PAGES * self._page_size

@@ -27,7 +27,7 @@ from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
 _LONGEST_CELL = 40
 
 
-class Context(msgspec.Struct, array_like=True):
+class CsvDecoderState(msgspec.Struct, array_like=True):
     """The state with which a decoder continues in the middle of a file."""
 
     header: bytes = b""
@@ -114,7 +114,9 @@ class PerfmonDecoder:
     ) -> None:
         self._computer = computer
         self._ese_only = ese_only
-        self._context = msgspec.msgpack.decode(saved, type=Context) if saved else Context()
+        self._context = (
+            msgspec.msgpack.decode(saved, type=CsvDecoderState) if saved else CsvDecoderState()
+        )
         self._clock = PdhClock(zone, self._context.clock)
         self._header: PerfmonHeader | None = None
         self._columns: list[PerfmonColumn] = []

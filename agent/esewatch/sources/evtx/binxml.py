@@ -26,7 +26,7 @@ _DESCRIPTORS: Final = struct.Struct("<HBx")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
-class Slot(NamedTuple):
+class TemplateSlot(NamedTuple):
     """A place in a template that a value of the record fills."""
 
     number: int
@@ -40,10 +40,10 @@ class Element(NamedTuple):
     content: "Content"
 
 
-Content = tuple[str | Slot | Element, ...]
+Content = tuple[str | TemplateSlot | Element, ...]
 
 
-class Value(NamedTuple):
+class TemplateValue(NamedTuple):
     """A value of an instance: its type, and where it stands, which may be beyond the chunk."""
 
     kind: int
@@ -51,11 +51,11 @@ class Value(NamedTuple):
     end: int
 
 
-class Instance(NamedTuple):
+class TemplateInstance(NamedTuple):
     """A template instance: the offset of its definition, and its values."""
 
     definition: int
-    values: list[Value]
+    values: list[TemplateValue]
 
 
 class NameReference(NamedTuple):
@@ -80,7 +80,7 @@ class Names(dict[int, str]):
         return name
 
 
-class Parser:
+class BinXmlParser:
     """Reads BinXML from `at` on. Raises ValueError or struct.error where it is none.
 
     Every step goes forward, so the work is in proportion to the bytes. Elements of a
@@ -94,7 +94,7 @@ class Parser:
         self._names = names
         self._in_template = in_template
 
-    def fragment(self) -> Element | Instance | None:
+    def fragment(self) -> Element | TemplateInstance | None:
         """The element or the instance that stands here; None when there is neither."""
         while True:
             token = self._data[self.at]
@@ -111,7 +111,7 @@ class Parser:
             else:
                 raise ValueError(f"token 0x{token:02x} at offset {self.at}")
 
-    def instance(self) -> Instance:
+    def instance(self) -> TemplateInstance:
         """The template instance that stands here."""
         definition = self._number(_U32, self.at + 6)
         self.at += INSTANCE_HEADER_BYTES
@@ -123,10 +123,10 @@ class Parser:
             raise ValueError(f"{count} values")
         values = []
         for size, kind in _DESCRIPTORS.iter_unpack(self._data[self.at + 4 : start]):
-            values.append(Value(kind, start, start + size))
+            values.append(TemplateValue(kind, start, start + size))
             start += size
         self.at = start
-        return Instance(definition, values)
+        return TemplateInstance(definition, values)
 
     def _number(self, form: struct.Struct, at: int) -> int:
         return int(form.unpack_from(self._data, at)[0])
@@ -162,7 +162,7 @@ class Parser:
             return Element(name, attributes, ())
         if token != 0x02:
             raise ValueError(f"token 0x{token:02x} in a start tag")
-        content: list[str | Slot | Element] = []
+        content: list[str | TemplateSlot | Element] = []
         while self._data[self.at] != 0x04:
             if self._data[self.at] & ~_MORE == 0x01:
                 content.append(self._element(depth + 1))
@@ -179,20 +179,20 @@ class Parser:
         while self._data[self.at] & ~_MORE == 0x06:
             self.at += 1
             name = self._name()
-            parts: list[str | Slot | Element] = []
+            parts: list[str | TemplateSlot | Element] = []
             while self._data[self.at] & ~_MORE in (0x05, 0x08, 0x09, 0x0D, 0x0E):
                 parts.append(self._part())
             attributes.append((name, tuple(parts)))
         return tuple(attributes)
 
-    def _part(self) -> str | Slot:
+    def _part(self) -> str | TemplateSlot:
         """A piece of text, or a slot."""
         token = self._data[self.at] & ~_MORE
         self.at += 1
         if token in (0x0D, 0x0E):
             index = self._number(_U16, self.at)
             self.at += 3
-            return Slot(index)
+            return TemplateSlot(index)
         if token == 0x05:
             if self._data[self.at] != 0x01:
                 raise ValueError(f"a literal of type 0x{self._data[self.at]:02x}")

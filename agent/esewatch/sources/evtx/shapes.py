@@ -9,7 +9,7 @@ all records of a template, so one `struct.Struct` takes the fields out of all of
 import struct
 from typing import Final, NamedTuple
 
-from esewatch.sources.evtx.binxml import Content, Element, Slot
+from esewatch.sources.evtx.binxml import Content, Element, TemplateSlot
 from esewatch.sources.evtx.values import FILETIME, STRING, UINT8, UINT16, UINT64
 
 _TEXT: Final = (STRING, "")
@@ -92,7 +92,11 @@ def head_shape(root: Element) -> HeadShape | None:
     wrapped = isinstance(last, Element) and last.name in STRING_HOLDERS
     if isinstance(last, Element) and wrapped and len(last.content) == 1:
         (last,) = last.content
-    if not isinstance(system, Element) or system.name != "System" or not isinstance(last, Slot):
+    if (
+        not isinstance(system, Element)
+        or system.name != "System"
+        or not isinstance(last, TemplateSlot)
+    ):
         return None
     parts = _children(system)
     try:
@@ -136,7 +140,7 @@ def _collect(element: Element, slots: list[int]) -> bool:
     children = [part for part in element.content if isinstance(part, Element)]
     if len(children) != len(element.content):
         (part, *others) = element.content
-        if others or not isinstance(part, Slot):
+        if others or not isinstance(part, TemplateSlot):
             return False
         slots.append(part.number)
         return True
@@ -157,7 +161,7 @@ def _children(element: Element) -> dict[str, Element]:
 def _slot(parts: Content) -> int:
     """The only part, a slot. Raises ValueError when it is not."""
     (part,) = parts
-    if not isinstance(part, Slot):
+    if not isinstance(part, TemplateSlot):
         raise ValueError("no slot")
     return part.number
 

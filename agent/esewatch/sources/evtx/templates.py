@@ -11,10 +11,10 @@ from typing import Final
 
 from esewatch.sources.evtx.binxml import (
     DEFINITION_HEADER_BYTES,
+    BinXmlParser,
     Element,
     NameReference,
     Names,
-    Parser,
 )
 from esewatch.sources.evtx.chunks import CHUNK_BYTES
 from esewatch.sources.evtx.shapes import STRING_HOLDERS, HeadShape, head_shape, string_slots
@@ -112,7 +112,7 @@ class Templates:
             if template.is_at(data, at, names):
                 return template
         size = DEFINITION_HEADER_BYTES + int.from_bytes(key[16:], "little")
-        parser = Parser(data, names, at + DEFINITION_HEADER_BYTES, in_template=True)
+        parser = BinXmlParser(data, names, at + DEFINITION_HEADER_BYTES, in_template=True)
         root = parser.fragment()
         if not isinstance(root, Element) or parser.at > at + size:
             raise ValueError("a template that is not an element")

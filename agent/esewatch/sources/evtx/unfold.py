@@ -9,7 +9,14 @@ from typing import Final, NamedTuple
 
 from esewatch.ese.events.from_strings import Around
 from esewatch.model import Level
-from esewatch.sources.evtx.binxml import Content, Element, Instance, Parser, Slot, Value
+from esewatch.sources.evtx.binxml import (
+    BinXmlParser,
+    Content,
+    Element,
+    TemplateInstance,
+    TemplateSlot,
+    TemplateValue,
+)
 from esewatch.sources.evtx.shapes import BYTES, STRING_HOLDERS
 from esewatch.sources.evtx.templates import Definitions
 from esewatch.sources.evtx.values import (
@@ -38,11 +45,11 @@ _CHUNK_MOST: Final = 1 << 21
 _DEEPEST: Final = 16
 
 
-class View(NamedTuple):
+class ElementView(NamedTuple):
     """An element, the values that go into its slots, and how deep it lies."""
 
     element: Element
-    values: list[Value]
+    values: list[TemplateValue]
     depth: int
 
 
@@ -55,16 +62,16 @@ class Unfolder:
         self._record_room = 0
         self._chunk_room = _CHUNK_MOST
 
-    def event(self, at: int) -> dict[str, View]:
+    def event(self, at: int) -> dict[str, ElementView]:
         """The parts by name of the event whose record has its content at `at`."""
         self._record_room = _RECORD_MOST
-        view = self._root(Parser(self._data, self._definitions.names, at), 0)
+        view = self._root(BinXmlParser(self._data, self._definitions.names, at), 0)
         parts = {} if view is None else self._parts(view)
         if view is None or view.element.name != "Event" or "System" not in parts:
             raise ValueError("not an event")
         return parts
 
-    def head(self, event: Mapping[str, View]) -> Around:
+    def head(self, event: Mapping[str, ElementView]) -> Around:
         """The fields of the System part, empty or None where it has none."""
         parts = self._parts(event["System"])
         return (
@@ -77,7 +84,7 @@ class Unfolder:
             LEVELS.get(self._integer(parts.get("Level")) or 0),
         )
 
-    def strings(self, event: Mapping[str, View]) -> list[str]:
+    def strings(self, event: Mapping[str, ElementView]) -> list[str]:
         """The insertion strings in their order; an empty one keeps its place."""
         for name in STRING_HOLDERS:
             strings = self._strings(event[name]) if name in event else []
@@ -85,7 +92,7 @@ class Unfolder:
                 return strings
         return []
 
-    def _strings(self, view: View) -> list[str]:
+    def _strings(self, view: ElementView) -> list[str]:
         """The texts of the innermost elements, bytes left out."""
         children = self._children(view)
         if children:
@@ -100,18 +107,18 @@ class Unfolder:
         )
         return [""] if holds else []
 
-    def _items(self, content: Content, values: list[Value]) -> list[str]:
+    def _items(self, content: Content, values: list[TemplateValue]) -> list[str]:
         """The text of an element; of one that holds an array alone, each of its items."""
         value = self._only_value(content, values)
         return [self._text(content, values)] if value is None else texts_of(*value)
 
-    def _root(self, parser: Parser, depth: int) -> View | None:
+    def _root(self, parser: BinXmlParser, depth: int) -> ElementView | None:
         found = parser.fragment()
-        if isinstance(found, Instance):
-            return View(self._definitions[found.definition].root, found.values, depth)
-        return None if found is None else View(found, [], depth)
+        if isinstance(found, TemplateInstance):
+            return ElementView(self._definitions[found.definition].root, found.values, depth)
+        return None if found is None else ElementView(found, [], depth)
 
-    def _children(self, view: View) -> list[View]:
+    def _children(self, view: ElementView) -> list[ElementView]:
         """The elements in an element, those within its values too."""
         if view.depth == _DEEPEST:
             raise ValueError(f"values within each other deeper than {_DEEPEST}")
@@ -119,27 +126,27 @@ class Unfolder:
         for part in view.element.content:
             self._spend(1)
             if isinstance(part, Element):
-                found.append(View(part, view.values, view.depth))
-            elif isinstance(part, Slot) and part.number < len(view.values):
+                found.append(ElementView(part, view.values, view.depth))
+            elif isinstance(part, TemplateSlot) and part.number < len(view.values):
                 kind, start, end = view.values[part.number]
                 if kind == BINXML and start < end:
-                    parser = Parser(self._data, self._definitions.names, start)
+                    parser = BinXmlParser(self._data, self._definitions.names, start)
                     child = self._root(parser, view.depth + 1)
                     if child is not None:
                         found.append(child)
         return found
 
-    def _parts(self, view: View) -> dict[str, View]:
+    def _parts(self, view: ElementView) -> dict[str, ElementView]:
         """The elements in an element by name, of two the first."""
-        parts: dict[str, View] = {}
+        parts: dict[str, ElementView] = {}
         for child in self._children(view):
             parts.setdefault(child.element.name, child)
         return parts
 
-    def _text(self, content: Content, values: list[Value]) -> str:
+    def _text(self, content: Content, values: list[TemplateValue]) -> str:
         texts = []
         for part in content:
-            if isinstance(part, Slot) and part.number < len(values):
+            if isinstance(part, TemplateSlot) and part.number < len(values):
                 texts.append(text_of(*self._value(values[part.number])))
             elif isinstance(part, str):
                 self._spend(1 + len(part))
@@ -153,7 +160,7 @@ class Unfolder:
         if self._record_room < 0 or self._chunk_room < 0:
             raise ValueError(f"a record that unfolds to more than {_RECORD_MOST} characters")
 
-    def _value(self, value: Value) -> tuple[int, bytes]:
+    def _value(self, value: TemplateValue) -> tuple[int, bytes]:
         """Type and bytes of a value."""
         kind, start, end = value
         if end > len(self._data):
@@ -161,13 +168,19 @@ class Unfolder:
         self._spend(1 + end - start)
         return kind, self._data[start:end]
 
-    def _only_value(self, content: Content, values: list[Value]) -> tuple[int, bytes] | None:
+    def _only_value(
+        self, content: Content, values: list[TemplateValue]
+    ) -> tuple[int, bytes] | None:
         """The value that is all of the content, None if it is not one value."""
-        if len(content) == 1 and isinstance(content[0], Slot) and content[0].number < len(values):
+        if (
+            len(content) == 1
+            and isinstance(content[0], TemplateSlot)
+            and content[0].number < len(values)
+        ):
             return self._value(values[content[0].number])
         return None
 
-    def _integer(self, view: View | None) -> int | None:
+    def _integer(self, view: ElementView | None) -> int | None:
         if view is None:
             return None
         value = self._only_value(view.element.content, view.values)
@@ -176,7 +189,7 @@ class Unfolder:
         text = self._text(view.element.content, view.values)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
-    def _time(self, view: View | None) -> float | None:
+    def _time(self, view: ElementView | None) -> float | None:
         if view is None:
             return None
         parts = dict(view.element.attributes).get("SystemTime", ())
@@ -185,10 +198,10 @@ class Unfolder:
             return time_of(*value)
         return parsed_time(self._text(parts, view.values))
 
-    def _attribute(self, view: View | None, name: str) -> str:
+    def _attribute(self, view: ElementView | None, name: str) -> str:
         if view is None:
             return ""
         return self._text(dict(view.element.attributes).get(name, ()), view.values)
 
-    def _text_in(self, view: View | None) -> str:
+    def _text_in(self, view: ElementView | None) -> str:
         return "" if view is None else self._text(view.element.content, view.values)

@@ -15,7 +15,7 @@ SAMPLE = 1024
 """Bytes at the beginning and before the position that identify a file."""
 
 
-class Position(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
+class FilePosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
     """The position in one file; kept in the journal.
 
     `offset` counts bytes as they are in the (decompressed) file, byte order mark included. `line`
@@ -45,7 +45,7 @@ def digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def holds(raw: RawFile, position: Position) -> bool:
+def holds(raw: RawFile, position: FilePosition) -> bool:
     """True if the content up to `position` is unchanged. Raises OSError."""
     size = min(position.offset, SAMPLE)
     return (
@@ -54,7 +54,7 @@ def holds(raw: RawFile, position: Position) -> bool:
     ) or position.offset == 0
 
 
-def best_match(raw: RawFile, candidates: Sequence[Position]) -> Position | None:
+def best_match(raw: RawFile, candidates: Sequence[FilePosition]) -> FilePosition | None:
     """The candidate that `raw` continues, the furthest one if several; None if none.
 
     Raises OSError.
@@ -91,7 +91,7 @@ class Beginnings(Generic[T]):
         self._known: dict[tuple[int, bytes], list[T]] = {}
         self._sizes: set[int] = set()
 
-    def add(self, position: Position, file: T) -> None:
+    def add(self, position: FilePosition, file: T) -> None:
         """Add a file as far as it was read; one of which nothing was read begins like none."""
         if size := min(position.offset, SAMPLE):
             self._known.setdefault((size, position.head), []).append(file)

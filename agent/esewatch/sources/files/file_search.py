@@ -67,10 +67,10 @@ class FolderScan(msgspec.Struct, gc=False):
     troubles: dict[str, str] = {}
     """Path -> reason for files that cannot be examined, and for folders that bar the way."""
     gone: dict[str, str] = {}
-    """See Listing."""
+    """See FoundFiles."""
 
 
-class Listing(NamedTuple):
+class FoundFiles(NamedTuple):
     """The files that paths and patterns lead to."""
 
     paths: dict[str, bool]
@@ -126,7 +126,7 @@ def look(
     return found
 
 
-def _look(listing: Listing, path_of: Callable[[str], str | None], room: Room) -> FolderScan:
+def _look(listing: FoundFiles, path_of: Callable[[str], str | None], room: Room) -> FolderScan:
     found = FolderScan(troubles=dict(listing.barred), gone=listing.gone)
     for path, literal in listing.paths.items():
         try:
@@ -149,9 +149,9 @@ def _look(listing: Listing, path_of: Callable[[str], str | None], room: Room) ->
     return found
 
 
-def listed(paths: Sequence[str]) -> Listing:
+def listed(paths: Sequence[str]) -> FoundFiles:
     """Files that `paths` lead to. One with glob characters that is itself there is that file."""
-    listing = Listing({}, {}, {})
+    listing = FoundFiles({}, {}, {})
     for pattern in paths:
         if not glob.has_magic(pattern) or os.path.exists(pattern):  # noqa: PTH110 - never raises
             listing.paths[pattern] = True

@@ -13,7 +13,7 @@ from esewatch.model import Unreadable
 from esewatch.sources.files.file_identity import (
     SAMPLE,
     Beginnings,
-    Position,
+    FilePosition,
     best_match,
     holds,
     same_so_far,
@@ -86,8 +86,8 @@ class FileSet:
         self._detached: list[FollowedFile] = []
         self._beginnings: Beginnings[FollowedFile] | None = None
         """Beginnings of the files that were there before; made when it is needed."""
-        self._restored: dict[str, Position] = {}
-        self._lost: dict[str, Position] = {}
+        self._restored: dict[str, FilePosition] = {}
+        self._lost: dict[str, FilePosition] = {}
         self._last_lost = 0
         self._waiting: dict[str, WaitingFile] = {}
         self._told: dict[str, int] = {}
@@ -102,7 +102,7 @@ class FileSet:
         """Restore stored positions. One that is not understood is reported and dropped."""
         for key, value in positions.items():
             try:
-                position = names.unpack(value, Position)
+                position = names.unpack(value, FilePosition)
             except (msgspec.MsgspecError, UnicodeError):
                 self.problems.append(
                     Unreadable(path=key, place="", reason="stored position is not understood")
@@ -273,12 +273,12 @@ class FileSet:
         self._remember(file.snapshot())
         self.touched.pop(file.key, None)
         self.changes[file.key] = None
-        file.position = Position(path=file.path)
+        file.position = FilePosition(path=file.path)
         file.text = self._form(file.text.raw, file.position)
         file.decoder = file.done = None
         file.refused = ""
 
-    def _remember(self, position: Position) -> None:
+    def _remember(self, position: FilePosition) -> None:
         if not position.offset:
             return
         self._last_lost += 1
@@ -319,13 +319,13 @@ class FileSet:
             return
         finally:
             raw.close()
-        file = FollowedFile(seen, position or Position(path=seen.path), waiting.changed)
+        file = FollowedFile(seen, position or FilePosition(path=seen.path), waiting.changed)
         file.known = True
         self.files[seen.key] = file
         if position is not None:
             self._hand_over(owner, file)
 
-    def _continued(self, raw: RawFile, size: int) -> tuple[str, Position | None]:
+    def _continued(self, raw: RawFile, size: int) -> tuple[str, FilePosition | None]:
         """Key and position of the lost or vanished file that `raw` holds; None if none."""
         candidates = dict(self._lost)
         for file in self._detached:

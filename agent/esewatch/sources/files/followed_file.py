@@ -1,7 +1,7 @@
 """One file that is followed: its position and its known state."""
 
 from esewatch.sources.files.decoder import Decoder
-from esewatch.sources.files.file_identity import Position
+from esewatch.sources.files.file_identity import FilePosition
 from esewatch.sources.files.file_search import Seen, Stat
 from esewatch.sources.files.text_file import TextFile
 
@@ -11,7 +11,7 @@ FIRST_BLOCK = 64 << 10
 class FollowedFile:
     """One file being followed."""
 
-    def __init__(self, seen: Seen, position: Position, now: float) -> None:
+    def __init__(self, seen: Seen, position: FilePosition, now: float) -> None:
         self.key = seen.key
         self.path = seen.path
         self.literal = seen.literal
@@ -49,7 +49,7 @@ class FollowedFile:
         if new != self.stat:
             self.stat, self.changed = new, now
 
-    def snapshot(self) -> Position:
+    def snapshot(self) -> FilePosition:
         """The position as it is now."""
         if self.text is not None:
             self.text.mark(self.position)

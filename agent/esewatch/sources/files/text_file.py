@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from esewatch.sources.files.encodings import Encoding, Transcoder, detect, to_utf8
-from esewatch.sources.files.file_identity import SAMPLE, Position, digest
+from esewatch.sources.files.file_identity import SAMPLE, FilePosition, digest
 from esewatch.sources.files.raw_file import RawFile, read_at
 
 BLOCK = 128 << 10
@@ -41,7 +41,7 @@ class TextFile:
     Raises OSError from `refresh` and `fill` where the file cannot be read.
     """
 
-    def __init__(self, raw: RawFile, position: Position) -> None:
+    def __init__(self, raw: RawFile, position: FilePosition) -> None:
         self.raw = raw
         self.offset = position.offset
         self.line = position.line
@@ -188,7 +188,7 @@ class TextFile:
         """No line was consumed, and the last KiB of what was are zeros."""
         return self.offset > 0 and self.line == 0 and not self._tail.strip(b"\0")
 
-    def mark(self, position: Position) -> None:
+    def mark(self, position: FilePosition) -> None:
         """Write the present place into `position`."""
         position.offset = self.offset
         position.line = self.line

@@ -39,7 +39,7 @@ def every_journal(settings: Settings) -> list[Path]:
     return [own, *found]
 
 
-class Position(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class PartitionPosition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Position up to which a topic was read in this partition; committed with the state."""
 
     topic_id: str
@@ -53,10 +53,10 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def next_positions(
     messages: Iterable[Any], ids: Mapping[str, str], partitions: int
-) -> dict[str, Position]:
+) -> dict[str, PartitionPosition]:
     """Behind the last message of each topic; `ids` are those of the topics."""
     return {
-        each.topic(): Position(
+        each.topic(): PartitionPosition(
             topic_id=ids[each.topic()],
             offset=each.offset() + 1,
             leader_epoch=each.leader_epoch(),
@@ -102,7 +102,8 @@ class Partition:
         self.folder.open_source(self.name, now)
         stored = positions.get(self.name, {})
         self.positions = {
-            topic: msgspec.msgpack.decode(value, type=Position) for topic, value in stored.items()
+            topic: msgspec.msgpack.decode(value, type=PartitionPosition)
+            for topic, value in stored.items()
         }
         self.at_end: set[str] = set()
         """Topics that were read to their end."""
@@ -116,7 +117,7 @@ class Partition:
             self.journal.rebuild()
             return State(), {}
 
-    def fold(self, batch: Batch, positions: Mapping[str, Position], now: float) -> None:
+    def fold(self, batch: Batch, positions: Mapping[str, PartitionPosition], now: float) -> None:
         """Fold the records of these messages; the next commit has the positions behind them.
 
         Raises MemoryError: the partition must be opened anew.

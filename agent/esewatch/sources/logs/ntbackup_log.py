@@ -12,12 +12,12 @@ from esewatch.ese.dates import DateOrder
 from esewatch.ese.programs import ntbackup
 from esewatch.ese.programs.ntbackup import (
     BackupTrouble,
-    Count,
     Heading,
+    LabelledCount,
+    LabelledText,
     LocalTime,
     Rule,
     Took,
-    Value,
     line_of,
 )
 from esewatch.fold.state.backup_jobs import follows
@@ -206,15 +206,15 @@ class NtbackupDecoder:
         return started, ended
 
 
-def _note(of: _Set, told: LocalTime | Count | Took | Value | BackupTrouble) -> None:
+def _note(of: _Set, told: LocalTime | LabelledCount | Took | LabelledText | BackupTrouble) -> None:
     """Apply a line within a set."""
     if isinstance(told, LocalTime) and not of.started:
         of.started = told.text
     elif isinstance(told, LocalTime):
         of.ended = told.text
-    elif isinstance(told, Count):
+    elif isinstance(told, LabelledCount):
         of.bytes = told.value
-    elif isinstance(told, Value) and not of.started:
+    elif isinstance(told, LabelledText) and not of.started:
         of.logs_only = of.logs_only or told.logs_only
     elif isinstance(told, BackupTrouble):
         of.trouble = of.trouble or told.text[:_SAYS]

@@ -10,7 +10,7 @@ from esewatch.ese.pages.header import Header
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned, Record
 from esewatch.scan.job import News, Task
-from esewatch.scan.results import Counts, Kind, Place, ScannedBadPage, Step, Verdict
+from esewatch.scan.results import Counts, Kind, Place, ScannedBadPage, ScanStep, Verdict
 from esewatch.sources.files.file_search import Seen
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan.due_copies import GONE_SECONDS, CopyFileState, heir, stat_of
@@ -139,7 +139,7 @@ def is_same_pass(before: Place | None, place: Place) -> bool:
 
 
 def pages_scanned(
-    computer: str, database: str, before: Place | None, step: Step, *, taken: float, now: float
+    computer: str, database: str, before: Place | None, step: ScanStep, *, taken: float, now: float
 ) -> PagesScanned | None:
     """The increments since `before`, None where there are none.
 

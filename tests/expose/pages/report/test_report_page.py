@@ -14,7 +14,7 @@ from esewatch.config import default_settings
 from esewatch.expose.formatting import time_tag
 from esewatch.expose.pages.report.database_pages import Advised
 from esewatch.expose.pages.report.report_page import (
-    Report,
+    ReportPage,
     build_report,
     render_report,
     result_sentence,
@@ -46,7 +46,7 @@ def report(
     state: State | None = None,
     unreadable: Sequence[Unreadable] = (),
     advised: Sequence[Advised] = (),
-) -> Report:
+) -> ReportPage:
     return build_report(
         state if state is not None else example(),
         default_settings(),

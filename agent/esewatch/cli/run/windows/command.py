@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
-from esewatch.cli.run.windows.prepare import NO_RULE, Server, Wishes, prepare, restore
+from esewatch.cli.run.windows.prepare import NO_RULE, WindowsServer, Wishes, prepare, restore
 from esewatch.model import EsewatchError
 
 NOT_HERE = "this works on Windows only: elsewhere the package or the unit file does it"
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     raise EsewatchError(NOT_HERE)
 
 
-def change(server: Server, data: Path, template: Path, options: argparse.Namespace) -> int:
+def change(server: WindowsServer, data: Path, template: Path, options: argparse.Namespace) -> int:
     """Do the step to `server`. Raises OSError, EsewatchError."""
     said: list[str] = []
     try:

@@ -37,7 +37,7 @@ _FIREWALL: Final = ("netsh", "advfirewall", "firewall")
 _RULE: Final = "name=esewatch"
 
 
-class Server(Protocol):
+class WindowsServer(Protocol):
     """A Windows server, with the rights of an administrator. Everything raises OSError."""
 
     def is_domain_controller(self) -> bool:
@@ -93,7 +93,7 @@ class Wishes(NamedTuple):
 Say = Callable[[str], None]
 
 
-def prepare(server: Server, data: Path, template: Path, wishes: Wishes, say: Say) -> None:
+def prepare(server: WindowsServer, data: Path, template: Path, wishes: Wishes, say: Say) -> None:
     """Give the service what it needs. Raises OSError, ValueError."""
     sid = server.sid(wishes.account)
     for part, writes in (("", False), ("state", True), ("logs", True)):
@@ -112,7 +112,7 @@ def prepare(server: Server, data: Path, template: Path, wishes: Wishes, say: Say
         _try(partial(server.run, "sc", words[0], SERVICE, *words[1:]), say)
 
 
-def _make_configuration(server: Server, file: Path, template: Path, say: Say) -> None:
+def _make_configuration(server: WindowsServer, file: Path, template: Path, say: Say) -> None:
     """That of the template, and the logs of AD LDS: each instance has one of its own."""
     text = template.read_text(encoding="utf-8")
     listed: list[str] = []
@@ -127,7 +127,7 @@ def _make_configuration(server: Server, file: Path, template: Path, say: Say) ->
     say(f"{file}: made")
 
 
-def restore(server: Server, data: Path, account: str, say: Say) -> None:
+def restore(server: WindowsServer, data: Path, account: str, say: Say) -> None:
     """Take back what `prepare` did, but for the folders. A failure is printed; the rest goes on."""
     sid = server.sid(account)
     for group in (EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS):
@@ -154,7 +154,7 @@ def _try(step: Callable[[], object], say: Say) -> bool:
     return True
 
 
-def _let_read(server: Server, sid: str, account: str, say: Say) -> None:
+def _let_read(server: WindowsServer, sid: str, account: str, say: Say) -> None:
     """Let it read event logs and counters only. Its sources report what it may not read."""
     steps: list[tuple[str, Callable[[], None]]] = []
     if not server.is_domain_controller() or account != VIRTUAL_ACCOUNT:
@@ -171,11 +171,11 @@ def _let_read(server: Server, sid: str, account: str, say: Say) -> None:
             say(f"{account} {what}")
 
 
-def _let_read_counters(server: Server, sid: str) -> None:
+def _let_read_counters(server: WindowsServer, sid: str) -> None:
     server.set_key_access(_PERFLIB, with_entry(server.key_access(_PERFLIB), sid, _READ_KEY))
 
 
-def _forget_entries(server: Server, sid: str) -> None:
+def _forget_entries(server: WindowsServer, sid: str) -> None:
     key = server.key_access(_PERFLIB)
     if (after := without_entries(key, sid)) != key:
         server.set_key_access(_PERFLIB, after)
@@ -183,7 +183,7 @@ def _forget_entries(server: Server, sid: str) -> None:
         _change_channel(server, channel, sid, reads=False)
 
 
-def _change_channel(server: Server, channel: str, sid: str, *, reads: bool) -> None:
+def _change_channel(server: WindowsServer, channel: str, sid: str, *, reads: bool) -> None:
     """Add or remove the entry of `sid` in who may read an event log."""
     said = server.run("wevtutil", "gl", channel)
     before = next(
@@ -195,7 +195,7 @@ def _change_channel(server: Server, channel: str, sid: str, *, reads: bool) -> N
         server.run("wevtutil", "sl", channel, f"/ca:{after}")
 
 
-def _show_counters(server: Server, notes: "_Notes", say: Say) -> None:
+def _show_counters(server: WindowsServer, notes: "_Notes", say: Say) -> None:
     for library in LIBRARIES:
         key = _PERFORMANCE.format(library)
         if not server.has_key(key) or server.number(key, COUNTERS) == 1:
@@ -205,7 +205,7 @@ def _show_counters(server: Server, notes: "_Notes", say: Say) -> None:
         say(f"{key}: {COUNTERS} = 1")
 
 
-def _quote_program(server: Server, say: Say) -> None:
+def _quote_program(server: WindowsServer, say: Say) -> None:
     r"""Of `C:\Program Files\x.exe` without quotes Windows starts `C:\Program.exe` if it can."""
     command = server.service_command()
     program, found, rest = command.partition(".exe")
@@ -214,7 +214,7 @@ def _quote_program(server: Server, say: Say) -> None:
         say("the path of the service's program is in quotes now")
 
 
-def _set_rule(server: Server, wishes: Wishes, say: Say) -> None:
+def _set_rule(server: WindowsServer, wishes: Wishes, say: Say) -> None:
     """One rule of ours, or none."""
     # There may be none: netsh calls that a failure.
     _try(partial(server.run, *_FIREWALL, "delete", "rule", _RULE), lambda _: None)

@@ -11,7 +11,7 @@ from esewatch.ese.pages.structure.nodes import INDEX, LONG_VALUE, ROOT, SPACE_TR
 from esewatch.ese.pages.structure.page_digest import CATALOGUE, SHADOW, Digest, Row
 from esewatch.ese.pages.structure.page_table import KEPT, PageTable
 from esewatch.ese.pages.structure.records import LONG_VALUES, SECONDARY_INDEX, TABLE
-from esewatch.ese.pages.structure.report import Report, TreeFigures
+from esewatch.ese.pages.structure.report import StructureReport, TreeFigures
 from esewatch.ese.pages.structure.space import Extent, SpaceHeader, space_header, split_buffer
 from esewatch.ese.pages.structure.space_use import SpaceUse
 from esewatch.ese.pages.structure.tree_walk import Tree, TreeWalk, space_tree
@@ -39,7 +39,7 @@ class _Values(NamedTuple):
 class DatabaseWalk:
     """One check of a database that was shut down cleanly."""
 
-    def __init__(self, table: PageTable, report: Report) -> None:
+    def __init__(self, table: PageTable, report: StructureReport) -> None:
         self._table = table
         self._report = report
         self._space = SpaceUse(table.pages, report)

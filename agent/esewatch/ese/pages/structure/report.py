@@ -31,7 +31,7 @@ class TreeFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Nodes of its leaves that are not deleted."""
 
 
-class Report:
+class StructureReport:
     """Errors and figures as they come, no more of them than one can read."""
 
     def __init__(self) -> None:

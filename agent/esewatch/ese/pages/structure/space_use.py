@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable
 
 from esewatch.ese.pages.structure.page_table import PageTable
-from esewatch.ese.pages.structure.report import Report
+from esewatch.ese.pages.structure.report import StructureReport
 from esewatch.ese.pages.structure.space import SHELVED, Extent
 
 _PIECE = 1 << 16
@@ -24,7 +24,7 @@ claims more is damaged, and costs time that grows with the square of the file.""
 class SpaceUse:
     """Owner and availability of each page; 5 bytes of memory a page."""
 
-    def __init__(self, pages: int, report: Report) -> None:
+    def __init__(self, pages: int, report: StructureReport) -> None:
         self.complete = True
         """True if the space of all trees is known, so far."""
         self._pages = pages

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from esewatch.ese.pages.structure.nodes import LEAF, OF_TREE, PARENT_OF_LEAF, ROOT, SPACE_TREE
 from esewatch.ese.pages.structure.page_digest import Digest
 from esewatch.ese.pages.structure.page_table import BLANK, FREED, KEPT, PageTable
-from esewatch.ese.pages.structure.report import Report
+from esewatch.ese.pages.structure.report import StructureReport
 
 
 class Tree(NamedTuple):
@@ -38,7 +38,7 @@ class _Visit(NamedTuple):
 class TreeWalk:
     """One walk. The caller goes through `leaves` to the end; then the counts are right."""
 
-    def __init__(self, table: PageTable, report: Report, tree: Tree) -> None:
+    def __init__(self, table: PageTable, report: StructureReport, tree: Tree) -> None:
         self.complete = True
         """True if all pages of the tree were come to."""
         self.pages = 0

@@ -64,7 +64,7 @@ class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
     more_unreadable: int
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
     """The whole page."""
 
     now: float
@@ -99,7 +99,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The one sentence on directories that nothing ever verified; empty without one."""
 
 
-def render_report(report: Report) -> str:
+def render_report(report: ReportPage) -> str:
     """The page: HTML that needs nothing else."""
     runbooks = embedded(each.figures for each in (*report.watched, *report.others))
     return render(
@@ -121,7 +121,7 @@ def build_report(
     unread: Sequence[str] = (),
     advised: Sequence[Advised],
     details: str = "",
-) -> Report:
+) -> ReportPage:
     """The content of the page. `inputs` are all paths, `unread` says which could not be read.
 
     Each database is shown as of its group in `advised`, and as of `now` without any; watched ones
@@ -134,7 +134,7 @@ def build_report(
     rows = pages.rows(watched, "watched")
     backups = backup_table(state, [each for group in advised for each in group.lone])
     times = list(pages.times(view.databases))
-    return Report(
+    return ReportPage(
         now=now,
         headline=_headline(view.databases, backups),
         remark=_remark(view.databases),
@@ -161,7 +161,7 @@ def build_report(
     )
 
 
-def result_sentence(report: Report) -> str:
+def result_sentence(report: ReportPage) -> str:
     """`12 databases: 1 with bad pages, 2 unverified`, and what could not be read."""
     parts = [_result_of_databases(report)]
     if report.read.unread:
@@ -171,7 +171,7 @@ def result_sentence(report: Report) -> str:
     return "; ".join(parts)
 
 
-def _result_of_databases(report: Report) -> str:
+def _result_of_databases(report: ReportPage) -> str:
     shown = report.databases
     if not shown:
         read = plural(len(report.read.inputs) - len(report.read.unread), "input")
@@ -203,7 +203,7 @@ def _is_unproven(figures: DatabaseFigures) -> bool:
     return figures.tier == "watched" and not proven
 
 
-def _number_blind(report: Report) -> int:
+def _number_blind(report: ReportPage) -> int:
     names = {each.name for each in report.fleet.blind}
     return sum(each.computer in names for each in report.databases)
 

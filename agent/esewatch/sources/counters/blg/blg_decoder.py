@@ -20,11 +20,11 @@ from esewatch.sources.counters.blg.buffers import (
     Buffers,
     Joiner,
     Tell,
-    Whole,
+    WholeBody,
     buffer_size,
 )
 from esewatch.sources.counters.blg.catalogue import Entry, read_catalogue, read_names
-from esewatch.sources.counters.blg.columns import Columns, Values
+from esewatch.sources.counters.blg.columns import ColumnBuilder, Values
 from esewatch.sources.counters.blg.samples import SampleReader
 from esewatch.sources.counters.blg.trace_header import CIRCULAR, TraceHeader, read_trace_header
 from esewatch.sources.counters.counter_row import readings
@@ -41,7 +41,7 @@ _STATUS: Final = {0x800007D0: "the computer did not answer", **ABSENT}
 _MOST_NAMES: Final = 200_000
 
 
-class Context(msgspec.Struct, array_like=True):
+class BlgDecoderState(msgspec.Struct, array_like=True):
     """The state with which a decoder continues in the middle of a file."""
 
     phase: int = 0
@@ -67,10 +67,12 @@ class BlgDecoder:
         zone: tzinfo | None,
         ese_only: bool,
     ) -> None:
-        self._context = msgspec.msgpack.decode(saved, type=Context) if saved else Context()
+        self._context = (
+            msgspec.msgpack.decode(saved, type=BlgDecoderState) if saved else BlgDecoderState()
+        )
         self._size = buffer_size(head)
         self._blanks = not ese_only
-        self._columns = Columns(computer, ese_only=ese_only)
+        self._columns = ColumnBuilder(computer, ese_only=ese_only)
         self._names: dict[int, str] = {}
         self._catalogue = b""
         self._entries: list[Entry] = []
@@ -139,7 +141,7 @@ class BlgDecoder:
         self._tell_once(len(data), tell)
         return fed
 
-    def _describe(self, whole: Whole, tell: Tell) -> None:
+    def _describe(self, whole: WholeBody, tell: Tell) -> None:
         """An event that is no sample: the header, the catalogue, names."""
         body = whole.data[whole.start : whole.end]
         if whole.type == HEADER_EVENT:
@@ -157,7 +159,7 @@ class BlgDecoder:
             if len(self._names) < _MOST_NAMES:
                 self._names.update(read_names(body))
 
-    def _sample(self, whole: Whole, records: list[Record], tell: Tell) -> None:
+    def _sample(self, whole: WholeBody, records: list[Record], tell: Tell) -> None:
         self.is_counter_log = True
         if not self._entries:
             self._once("catalogue", whole.seen, "samples without the catalogue of counters", tell)
@@ -190,7 +192,7 @@ class BlgDecoder:
             if found := present(pairs):
                 yield CountersSeen(time=time, computer=computer, present=found)
 
-    def _tell_unusable(self, unusable: Counter[int], whole: Whole, tell: Tell) -> None:
+    def _tell_unusable(self, unusable: Counter[int], whole: WholeBody, tell: Tell) -> None:
         for status in ABSENT.keys() & unusable.keys():
             what = f"values that are not there (status 0x{status:08X}, {ABSENT[status]})"
             del unusable[status]
@@ -234,7 +236,7 @@ def _tell(fed: Fed, told_to: int, at: int, reason: str) -> None:
         fed.unreadable.append((at, reason))
 
 
-def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[Whole]:
+def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[WholeBody]:
     joiner = Joiner(data, tell)
     for event in walk.events(data, tell):
         if (whole := joiner.add(event)) is not None:

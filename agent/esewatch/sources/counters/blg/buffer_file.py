@@ -14,7 +14,7 @@ from esewatch.sources.counters.blg.buffers import (
 )
 from esewatch.sources.counters.blg.trace_header import CIRCULAR, read_trace_header
 from esewatch.sources.files.file_identity import SAMPLE as DIGESTED
-from esewatch.sources.files.file_identity import Position, digest
+from esewatch.sources.files.file_identity import FilePosition, digest
 from esewatch.sources.files.raw_file import RawFile, read_at
 from esewatch.sources.files.text_file import HEAD, LONGEST, Lines, TextFile
 
@@ -35,7 +35,7 @@ class BufferFile(TextFile):
     given in the order of their numbers.
     """
 
-    def __init__(self, raw: RawFile, position: Position) -> None:
+    def __init__(self, raw: RawFile, position: FilePosition) -> None:
         super().__init__(raw, position)
         self._size = SMALLEST_BUFFER
         self._least = _AHEAD
@@ -120,7 +120,7 @@ class BufferFile(TextFile):
         """Names of places in `data`, which the text begins with."""
         return [f"offset {self.offset + offset}" for offset in offsets]
 
-    def mark(self, position: Position) -> None:
+    def mark(self, position: FilePosition) -> None:
         """See `TextFile.mark`; a circular log is known by its bytes as they are in the file."""
         super().mark(position)
         if self._order is not None:

@@ -37,7 +37,7 @@ Tell = Callable[[int, str], None]
 """(offset in the data, reason): something there cannot be read."""
 
 
-class Event(NamedTuple):
+class TraceEvent(NamedTuple):
     """One event in the data: its number and its body from `start` to `end`."""
 
     type: int
@@ -78,7 +78,7 @@ class Buffers:
         self.phase = phase
         self.used = used
 
-    def events(self, data: bytes, tell: Tell, begin: int = 0) -> Iterator[Event]:
+    def events(self, data: bytes, tell: Tell, begin: int = 0) -> Iterator[TraceEvent]:
         """The whole events of `data`. A damaged one is reported and left out.
 
         `begin`: the end of an event, from which on they are wanted.
@@ -107,7 +107,9 @@ class Buffers:
                 at = begin + (base - begin) % 8
             yield from self._in_buffer(data, base, at, base + used, tell)
 
-    def _in_buffer(self, data: bytes, base: int, at: int, end: int, tell: Tell) -> Iterator[Event]:
+    def _in_buffer(
+        self, data: bytes, base: int, at: int, end: int, tell: Tell
+    ) -> Iterator[TraceEvent]:
         unpack, last = _EVENT.unpack_from, min(end, len(data))
         while at + _SMALLEST_EVENT <= last:
             if at + EVENT_HEAD <= last:
@@ -130,7 +132,7 @@ class Buffers:
                 return
             if owner == _OURS and (size >= EVENT_HEAD or kind == HEADER_EVENT):
                 body = at + (32 if kind == HEADER_EVENT else EVENT_HEAD)
-                yield Event(kind, at, time, part, parts, body, at + size)
+                yield TraceEvent(kind, at, time, part, parts, body, at + size)
             at += size + (base - at - size) % 8
 
     def place_of(self, data: bytes, at: int) -> tuple[int, int]:
@@ -146,7 +148,7 @@ class Buffers:
         return phase, int(_SIZE.unpack_from(data, base + 0x30)[0])
 
 
-class Whole(NamedTuple):
+class WholeBody(NamedTuple):
     """A whole body: its bytes are `data[start:end]`."""
 
     type: int
@@ -168,7 +170,7 @@ class Joiner:
     def __init__(self, data: bytes, tell: Tell) -> None:
         self._data = data
         self._tell = tell
-        self._parts: list[Event] = []
+        self._parts: list[TraceEvent] = []
         self._bytes = 0
 
     @property
@@ -183,12 +185,14 @@ class Joiner:
             self._tell(at, f"of {parts} parts of a sample only the first {there} are there")
             self._parts, self._bytes = [], 0
 
-    def add(self, event: Event) -> Whole | None:
+    def add(self, event: TraceEvent) -> WholeBody | None:
         """The whole body that this event completes, None while there is none."""
         if event.part == event.parts == 1:
             self.drop(event.at)
             at, data = event.at, self._data
-            return Whole(event.type, at, at, event.end, event.time, data, event.start, event.end)
+            return WholeBody(
+                event.type, at, at, event.end, event.time, data, event.start, event.end
+            )
         if event.part == 1:
             self.drop(event.at)
         elif not self._follows(event):
@@ -209,9 +213,9 @@ class Joiner:
         view = memoryview(self._data)
         body = b"".join([view[each.start : each.end] for each in self._parts])
         self._parts, self._bytes = [], 0
-        return Whole(first.type, first.at, event.at, event.end, first.time, body, 0, len(body))
+        return WholeBody(first.type, first.at, event.at, event.end, first.time, body, 0, len(body))
 
-    def _follows(self, event: Event) -> bool:
+    def _follows(self, event: TraceEvent) -> bool:
         if not self._parts:
             return False
         last = self._parts[-1]

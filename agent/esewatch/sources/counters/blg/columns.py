@@ -88,7 +88,7 @@ class _Part(NamedTuple):
         ]
 
 
-class Group:
+class ColumnGroup:
     """Columns that are sampled together, with what was stored of them in the sample before.
 
     While they are, it stands here; it is put into the columns where they part.
@@ -155,7 +155,7 @@ class Taken(NamedTuple):
     """Parts of its records that cannot be read."""
 
 
-class Columns:
+class ColumnBuilder:
     """Makes the columns of one log.
 
     `ese_only`: only those that feed a metric. Where a running total and its rate are both there

@@ -8,11 +8,11 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from esewatch.sources.counters.blg.columns import Group, Values, picker
+from esewatch.sources.counters.blg.columns import ColumnGroup, Values, picker
 from esewatch.sources.counters.blg.counter_types import Column
 
 
-class Slot(NamedTuple):
+class ValueSlot(NamedTuple):
     """One wanted value, and where it stands."""
 
     column: Column
@@ -28,7 +28,7 @@ class Layout:
     """Reads samples that are alike but for their values."""
 
     def __init__(
-        self, heads: Sequence[tuple[int, int]], slots: Sequence[Slot], data: bytes, at: int
+        self, heads: Sequence[tuple[int, int]], slots: Sequence[ValueSlot], data: bytes, at: int
     ) -> None:
         """`heads`: (place, size) of what must not change, such as names, behind `at` in `data`;
         the places of `slots` are behind `at` too.
@@ -51,7 +51,7 @@ class Layout:
                 for slot in slots
             ]
         )
-        self._group = Group([slot.column for slot in slots])
+        self._group = ColumnGroup([slot.column for slot in slots])
 
     def values(self, data: bytes, at: int, end: int, clocks: tuple[int, ...] = ()) -> Values | None:
         """The values of the sample behind `at`; None where it is not like the one before."""

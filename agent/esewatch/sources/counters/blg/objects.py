@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.catalogue import LONGEST_NAME, Entry, string_at
-from esewatch.sources.counters.blg.columns import Columns, Taken, Values
+from esewatch.sources.counters.blg.columns import ColumnBuilder, Taken, Values
 from esewatch.sources.counters.blg.counter_types import (
     OBJECT_TIMER,
     TIMER_100NS,
@@ -17,7 +17,7 @@ from esewatch.sources.counters.blg.counter_types import (
     Column,
     is_base,
 )
-from esewatch.sources.counters.blg.layout import Layout, Slot
+from esewatch.sources.counters.blg.layout import Layout, ValueSlot
 from esewatch.sources.counters.counter_row import parts_of
 
 _BLOCK: Final = struct.Struct("<8s12xIIIi20xqqq")
@@ -68,7 +68,7 @@ class _Clocks(NamedTuple):
 class ObjectReader:
     """Reads the records of one catalogue entry."""
 
-    def __init__(self, entry: Entry, names: Mapping[int, str], columns: Columns) -> None:
+    def __init__(self, entry: Entry, names: Mapping[int, str], columns: ColumnBuilder) -> None:
         self._entry = entry
         self._names = names
         self._columns = columns
@@ -80,7 +80,7 @@ class ObjectReader:
         self._clocks = _Clocks((0, 0, 0), (0, 0, 0))
         self._instances: dict[tuple[bytes, int], list[_Value]] = {}
         self._layout: Layout | None = None
-        self._slots: list[Slot] = []
+        self._slots: list[ValueSlot] = []
         self._heads: list[tuple[int, int]] = []
         """Of the sample that was read last, what its layout is made of."""
         self._before: tuple[list[tuple[int, int]], int] = ([], 0)
@@ -262,7 +262,7 @@ class ObjectReader:
                 second = _number(data, at + base[1], base[0])
             self._stored.append((column, _number(data, first, size), second))
             behind = None if base is None else (at - begin + base[1], base[0])
-            self._slots.append(Slot(column, first - begin, size, behind, clock))
+            self._slots.append(ValueSlot(column, first - begin, size, behind, clock))
 
 
 def _number(data: bytes, at: int, size: int) -> int:

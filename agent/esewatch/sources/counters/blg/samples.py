@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.buffers import Tell
 from esewatch.sources.counters.blg.catalogue import Entry, string_at
-from esewatch.sources.counters.blg.columns import Columns, Group, Taken, Values
+from esewatch.sources.counters.blg.columns import ColumnBuilder, ColumnGroup, Taken, Values
 from esewatch.sources.counters.blg.counter_types import TIMER_100NS, Column
-from esewatch.sources.counters.blg.layout import Layout, Slot
+from esewatch.sources.counters.blg.layout import Layout, ValueSlot
 from esewatch.sources.counters.blg.objects import DamagedError, ObjectReader
 from esewatch.sources.counters.counter_row import parts_of
 
@@ -47,7 +47,7 @@ class _Instances(NamedTuple):
     """Numbers of the wanted ones; None for all."""
     values: struct.Struct
     """The values of all of them."""
-    group: Group
+    group: ColumnGroup
 
 
 _Lists = dict[tuple[tuple[bytes, ...], bytes], list[str]]
@@ -57,12 +57,12 @@ _Lists = dict[tuple[tuple[bytes, ...], bytes], list[str]]
 class _Wildcard:
     """Reads the records of one counter of all instances."""
 
-    def __init__(self, entry: Entry, columns: Columns, lists: _Lists) -> None:
+    def __init__(self, entry: Entry, columns: ColumnBuilder, lists: _Lists) -> None:
         self._entry = entry
         self._columns = columns
         self._lists = lists
         self._made: dict[str, Column | None] = {}
-        self._known = _Instances((), b"", None, struct.Struct(""), Group([]))
+        self._known = _Instances((), b"", None, struct.Struct(""), ColumnGroup([]))
 
     def read(self, data: bytes, at: int, end: int, taken: Taken) -> None:
         """Take the values of the block from `at` to `end`. Raises DamagedError."""
@@ -91,7 +91,7 @@ class _Wildcard:
         if firsts:
             taken.groups.append(known.group.values(firsts, seconds))
 
-    def places(self, at: int) -> tuple[list[tuple[int, int]], list[Slot]]:
+    def places(self, at: int) -> tuple[list[tuple[int, int]], list[ValueSlot]]:
         """Bytes of a record behind `at` that must stay the same, and places of its values then."""
         known = self._known
         known.group.part()
@@ -104,7 +104,7 @@ class _Wildcard:
         wanted = range(count) if known.wanted is None else known.wanted
         firsts = [items + number * _ITEM.size + 8 for number in wanted]
         return heads, [
-            Slot(column, first, 8, (first + 8, 8))
+            ValueSlot(column, first, 8, (first + 8, 8))
             for column, first in zip(known.group.columns, firsts, strict=True)
         ]
 
@@ -134,7 +134,7 @@ class _Wildcard:
             stored,
             None if wanted == list(range(len(instances))) else wanted,
             struct.Struct("<" + len(instances) * "8xqq"),
-            Group([column for _, column in found]),
+            ColumnGroup([column for _, column in found]),
         )
 
     def _column(self, instance: str) -> Column | None:
@@ -156,7 +156,7 @@ class _Run:
         wanted = [(number, column) for number, column in enumerate(columns) if column is not None]
         self._wanted = [number for number, _ in wanted]
         self._every = self._wanted == list(range(self.entries))
-        self._group = Group([column for _, column in wanted])
+        self._group = ColumnGroup([column for _, column in wanted])
         self._clocks = [_SINGLE.size * number for number in clocks]
         self._values = struct.Struct("<" + self.entries * _VALUE)
         # Where few are wanted the others are not even unpacked.
@@ -232,7 +232,7 @@ class SampleReader:
     """Reads the samples of one catalogue."""
 
     def __init__(
-        self, entries: Sequence[Entry], names: Mapping[int, str], columns: Columns
+        self, entries: Sequence[Entry], names: Mapping[int, str], columns: ColumnBuilder
     ) -> None:
         self._entries = entries
         self._names = names
@@ -321,7 +321,7 @@ class SampleReader:
         if before != end - begin:
             return
         heads: list[tuple[int, int]] = []
-        slots: list[Slot] = []
+        slots: list[ValueSlot] = []
         clocks: list[int] = []
         at = begin
         for number in range(step.begun, step.begun + step.entries):

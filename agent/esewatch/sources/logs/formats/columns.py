@@ -12,14 +12,14 @@ _SEPARATORS = (",", ";", "\t")
 _VIEWER = ("level", "dateandtime", "source", "eventid", "taskcategory", "message")
 
 
-class Columns(NamedTuple):
+class ColumnNames(NamedTuple):
     """The separator and the plain name of each column."""
 
     separator: str
     columns: tuple[str, ...]
 
 
-def find_columns(head: str) -> Columns | None:
+def find_columns(head: str) -> ColumnNames | None:
     """The layout of a table by its first rows; None when the text is no table of events."""
     lines = head.split("\n", 1)
     if lines[0].startswith("#TYPE"):
@@ -29,7 +29,7 @@ def find_columns(head: str) -> Columns | None:
         if not rows or len(rows[0]) < 3:
             continue
         if any(_is_viewer_row(row) for row in rows) and len(rows[0]) in (5, 6):
-            return Columns(separator, _VIEWER)
+            return ColumnNames(separator, _VIEWER)
         layout = header_of(rows[0], separator)
         if layout is not None:
             return layout
@@ -53,7 +53,7 @@ def _is_viewer_row(cells: Sequence[str]) -> bool:
     return len(cells) == 6 and looks_dated(cells[1]) and integer(cells[3]) is not None
 
 
-def header_of(cells: Sequence[str], separator: str) -> Columns | None:
+def header_of(cells: Sequence[str], separator: str) -> ColumnNames | None:
     """The layout a header row gives; None when the row is no header of events."""
     columns = tuple(plain(cell) for cell in cells)
     fields = {FIELD_OF.get(column) for column in columns}
@@ -61,4 +61,4 @@ def header_of(cells: Sequence[str], separator: str) -> Columns | None:
         return None
     if any(integer(cell) is not None for cell in cells):
         return None
-    return Columns(separator, columns)
+    return ColumnNames(separator, columns)

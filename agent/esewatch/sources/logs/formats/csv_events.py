@@ -5,7 +5,7 @@ import io
 from bisect import bisect_left
 
 from esewatch.sources.files.decoder import Fed
-from esewatch.sources.logs.formats.columns import Columns, header_of
+from esewatch.sources.logs.formats.columns import ColumnNames, header_of
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import Harvest, Maker
 from esewatch.sources.logs.formats.fields import gather
@@ -20,7 +20,7 @@ _HEADER_WORDS = (b"ProviderName", b"SourceName", b"ReplacementStrings", b"Date a
 class CsvEvents:
     """Decoder of rows under a header; the layout is its context."""
 
-    def __init__(self, maker: Maker, needles: Prefilter, layout: Columns) -> None:
+    def __init__(self, maker: Maker, needles: Prefilter, layout: ColumnNames) -> None:
         self._maker = maker
         self._needles = needles
         self._layout = layout

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from esewatch.sources.logs.formats.columns import Columns
+from esewatch.sources.logs.formats.columns import ColumnNames
 from esewatch.sources.logs.formats.console import Table
 from esewatch.sources.logs.formats.event_builder import MakerState
 
@@ -16,7 +16,7 @@ class DecoderState(msgspec.Struct, omit_defaults=True):
 
     format: Format
     maker: MakerState
-    layout: Columns | None = None
+    layout: ColumnNames | None = None
     """Columns of the running table of separated values."""
     table: Table | None = None
     """Columns of the console table the position is in."""
