@@ -320,7 +320,7 @@ HISTORIES = st.builds(
 AROUND = st.builds(
     Environment,
     st.lists(st.builds(Hour, st.integers(-9, 400_000), st.floats(), st.integers(0, 9)), max_size=9),
-    st.none() | st.builds(Loss, NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.just("")),
+    st.none() | st.builds(Loss, NUMBERS, NUMBERS, NUMBERS, st.just("")),
 )
 
 
