@@ -37,7 +37,7 @@ PAGES = [
     *(ROOT / folder / "README.md" for folder in ("alerts", "dashboards")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-DATA = {"json", "promql", "python", "text", "yaml"}
+DATA = {"json", "promql", "python", "text", "toml", "yaml"}
 """Languages of fences in which there are no commands."""
 TABLE: dict[str, Any] = yaml.safe_load((ROOT / "tests" / "docs_commands.yml").read_text("utf-8"))
 SHOWN = tuple(TABLE["shown"])

@@ -142,7 +142,7 @@ class InstanceTruth(msgspec.Struct):
 
     totals: dict[str, int] = {}
     openings: dict[str, int] = {}
-    """What openings did before the first sample, but the first opening: there a log begins."""
+    """Requests of openings before the first sample, but the first opening: there a log begins."""
     depth: int = 0
     generation: int = 0
 

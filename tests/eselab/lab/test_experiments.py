@@ -242,10 +242,7 @@ def test_what_o_dsync_cannot_do_here_is_told_and_left_out(
     assert row(findings, "file created", "write-through (O_DSYNC)").ours is None
 
 
-def test_a_backup_past_the_cache_leaves_nothing_in_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(backup_buffered, "SECONDS", 5.0)
+def test_a_backup_past_the_cache_leaves_nothing_in_it(tmp_path: Path) -> None:
     told = Told(tmp_path)
     findings = backup_buffered.run(told.bench, total=64 << 20)
 
@@ -274,7 +271,6 @@ def test_without_o_direct_the_other_half_is_still_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(real_files, "_O_DIRECT", 0)
-    monkeypatch.setattr(backup_buffered, "SECONDS", 5.0)
     findings = backup_buffered.run(Bench(tmp_path, 1, lambda: None), total=64 << 20)
 
     assert [(each.holds, each.why) for each in findings.comparisons[:2]] == [
@@ -300,8 +296,6 @@ def backups_in_turns(
     monkeypatch.setattr(backup_buffered, "_modelled", lambda *_: alike)
     monkeypatch.setattr(real_files, "copy", copied)
     monkeypatch.setattr(real_files, "cached", lambda _: left)
-    # Its figures on modelled drives are those of the test of a backup past the cache.
-    monkeypatch.setattr(backup_buffered, "_modelled", lambda bench, case, size: float(size))
     return backup_buffered.run(Bench(tmp_path, 1, lambda: None), total=64 << 20)
 
 

@@ -177,11 +177,13 @@ def test_the_indexes_of_the_catalog_lead_to_each_record_by_its_name(
     life.database.close(life.clock.now())
     path = file_of(life.disk, tmp_path)
     catalog = written(life.disk, NAME)[CATALOG.name]
+    tables = {row[NAME_AT]: row[0] for row in catalog if row[1] == 1}
     assert indexes_by_dissect(path.read_bytes()) == {
         "Id": [2, 3],
         "Name": [2],
         "RootObjects": [2],
-        "primary": sorted(row[0] for row in catalog if row[1] == 1 and row[0] > 3),
+        "KeyPrimary": [tables.pop(b"MSysLocales")],
+        "primary": sorted(number for number in tables.values() if number > 3),
     }
     found = EseDB(io.BytesIO(path.read_bytes()))
     keys = {

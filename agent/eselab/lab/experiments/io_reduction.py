@@ -57,7 +57,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Published: of which requests there are fewer than in the step before; empty: not reported."""
     why: str
     absent: str = ""
-    """Why the step cannot show here what it showed there."""
+    """Reason for which the step cannot show here what it showed there."""
 
 
 STEPS: Final = (

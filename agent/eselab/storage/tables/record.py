@@ -61,16 +61,16 @@ class Column(NamedTuple):
     name: str
     type: Type
     tagged: bool = False
-    """Whether a column of a fixed size is nevertheless a tagged one."""
+    """True if a column of a fixed size is nevertheless a tagged one."""
 
     @property
     def is_fixed(self) -> bool:
-        """Whether its values have a place of their own in each record."""
+        """True if its values have a place of their own in each record."""
         return bool(self.type.code) and not self.tagged
 
     @property
     def is_variable(self) -> bool:
-        """Whether its values are behind the fixed ones."""
+        """True if its values are behind the fixed ones."""
         return not (self.type.code or self.type.is_long)
 
     @property

@@ -388,7 +388,7 @@ def waiting_of(root: node.Page) -> list[range]:
 
 
 def is_one_page(root: node.Page, parent: int) -> bool:
-    """Whether the external header of a root is that of `OnePage`. `parent`: the root above it."""
+    """True if the external header of a root is that of `OnePage`. `parent`: the root above it."""
     return node.external_header(root) == _HEADER.pack(1, parent, 0, 0)
 
 

@@ -41,7 +41,7 @@ _ROWS: Final = (
 
 
 class Kept(NamedTuple):
-    """What the catalog says of a table of the system beside its columns."""
+    """Entry of the catalog for a table of the system, beside its columns."""
 
     flags: int
     density: int

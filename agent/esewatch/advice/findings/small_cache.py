@@ -18,7 +18,7 @@ from esewatch.fold.state.state import SEPARATOR, State
 
 CACHE = "ese_cache_size_bytes"
 STORES = ("information store", "microsoft.exchange.store.worker")
-"""How the names of processes begin that have the cache of a mailbox server, in lower case."""
+"""Beginnings of the names of processes that have the cache of a mailbox server, in lower case."""
 WARM = 86400.0
 """Seconds from a start until the size of the cache says something."""
 
@@ -55,7 +55,7 @@ def _wanted(state: State, settings: Settings, of: History, now: float) -> tuple[
 
 
 def _is_warm(state: State, of: History, now: float) -> bool:
-    """Whether its instance is up for a day: where no start is in its log, the log is as long."""
+    """True if its instance is up for a day; where no start is in its log, if the log is as long."""
     instance = state.instances.get((of.computer, of.ese_instance.lower()))
     host = state.hosts.get(of.computer)
     heard = host.first_heard if host is not None else 0.0

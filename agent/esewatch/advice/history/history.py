@@ -130,7 +130,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     acknowledged ones.
     """
     copy_verdict: CopyVerdict | None = None
-    """Whether the newest copy that was judged would mount."""
+    """True if the newest copy that was judged would mount."""
     reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
     """By kind: the number of open failures that its engine reported, and the time of the last."""
     notices: Sequence[Notice] = ()

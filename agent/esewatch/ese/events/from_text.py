@@ -73,7 +73,7 @@ _NOBODY = _Process("", "", "")
 
 
 class TextFrame(NamedTuple):
-    """What all texts of one event have in common that one process logs."""
+    """Common part of all texts of one event that one process logs."""
 
     provider: str
     computer: str

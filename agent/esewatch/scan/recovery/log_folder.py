@@ -222,7 +222,7 @@ def _fault(log: LogFile, signature: Signature, generation: int) -> str:
 
 
 def needs_logs(header: Header) -> bool:
-    """Whether the database mounts only after a replay of logs that its header names."""
+    """True if the database mounts only after a replay of logs that its header names."""
     return header.state in DIRTY and header.log_required.first > 0
 
 
