@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from tests.dashboards.asking import ask, offered
 from tests.dashboards.boards import Query, Span, loaded, queries
@@ -91,7 +92,64 @@ def thanos(folder: Path) -> Iterator[Store]:
             yield Store(server, f"http://{write}/api/v1/receive", [])
 
 
-@pytest.mark.parametrize("long_term", [victoria_metrics, thanos])
+@contextmanager
+def mimir(folder: Path) -> Iterator[Store]:
+    """One of the replicas is elected; the other's samples are dropped."""
+    program = built("mimir")
+    port = free_port()
+    ring = {"kvstore": {"store": "inmemory"}, "instance_addr": "127.0.0.1"}
+    config: dict[str, Any] = {
+        "target": "all",
+        "multitenancy_enabled": False,
+        "usage_stats": {"enabled": False},
+        "server": {
+            "http_listen_address": "127.0.0.1",
+            "http_listen_port": port,
+            "grpc_listen_address": "127.0.0.1",
+            "grpc_listen_port": free_port(),
+        },
+        "common": {"storage": {"backend": "filesystem"}},
+        "blocks_storage": {
+            "filesystem": {"dir": f"{folder}/blocks"},
+            "tsdb": {"dir": f"{folder}/tsdb"},
+            "bucket_store": {"sync_dir": f"{folder}/sync"},
+        },
+        "ruler_storage": {"filesystem": {"dir": f"{folder}/rules"}},
+        "alertmanager_storage": {"filesystem": {"dir": f"{folder}/alertmanager"}},
+        "ruler": {"rule_path": f"{folder}/ruler", "ring": ring},
+        "alertmanager": {"data_dir": f"{folder}/am", "sharding_ring": ring},
+        "compactor": {"data_dir": f"{folder}/compactor", "sharding_ring": ring},
+        "store_gateway": {"sharding_ring": ring},
+        "ingester": {"ring": ring | {"replication_factor": 1}},
+        "distributor": {
+            "ring": ring,
+            "ha_tracker": {"enable_ha_tracker": True, "kvstore": {"store": "inmemory"}},
+        },
+        "activity_tracker": {"filepath": ""},
+        "frontend": {"address": "127.0.0.1"},
+        "limits": {
+            "accept_ha_samples": True,
+            "max_global_series_per_user": 0,
+            "ingestion_rate": 1e6,
+            "ingestion_burst_size": 10_000_000,
+        },
+    }
+    (folder / "mimir.yml").write_text(yaml.safe_dump(config))
+    command = [program, f"-config.file={folder / 'mimir.yml'}"]
+    base = f"http://127.0.0.1:{port}"
+    server = Prometheus(command, base, folder / "mimir.log")
+    written: list[Mapping[str, Any]] = [
+        {"source_labels": ["replica"], "target_label": "__replica__"},
+        {"target_label": "cluster", "replacement": "site"},
+        WITHOUT_REPLICA,
+    ]
+    with ended(server):
+        server.wait_until_ready("/ready", 180.0)
+        server.url = f"{base}/prometheus"
+        yield Store(server, f"{base}/api/v1/push", written)
+
+
+@pytest.mark.parametrize("long_term", [victoria_metrics, thanos, mimir])
 def test_dashboards_are_answered_from_a_store_that_two_replicas_write_to(
     long_term: Callable[[Path], AbstractContextManager[Store]], tmp_path: Path
 ) -> None:
