@@ -394,11 +394,12 @@ def start_prometheus(
     faster: float = 1.0,
     shorter: Mapping[str, str] = MappingProxyType({}),
     *,
+    seconds: int = 1,
     replica: str = "",
     write_to: str = "",
     written: Sequence[Mapping[str, Any]] = (WITHOUT_REPLICA,),
 ) -> Iterator[Prometheus]:
-    """A Prometheus that scrapes `targets` as job `esewatch` each second, with the shipped rules.
+    """A Prometheus that scrapes `targets` as job `esewatch` each `seconds`, with the shipped rules.
 
     `faster`: how much shorter alerts have to hold (hold_of). `shorter`: what is put in the place
     of times that expressions look back. `replica`: its name among those that do the same.
@@ -409,7 +410,9 @@ def start_prometheus(
     copy_rules(folder, faster, shorter)
     discover(folder, targets)
     config: dict[str, Any] = {
-        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "global": dict.fromkeys(
+            ("scrape_interval", "scrape_timeout", "evaluation_interval"), f"{seconds}s"
+        ),
         "rule_files": [source.name for source in RULE_FILES],
         "scrape_configs": [{"job_name": "esewatch", "file_sd_configs": [{"files": [TARGETS]}]}],
     }

@@ -33,6 +33,8 @@ EACH = 100
 DAYS = 14
 PARTITIONS = 8
 TOPIC, STATE = "ese-events", "ese-state"
+SCRAPE = 5
+"""Seconds between two scrapes, and for each of them."""
 SESSION = 10.0
 """Seconds of session.timeout.ms: 45 unless it is set."""
 PATIENCE = 120.0
@@ -192,7 +194,10 @@ def running(folder: Path) -> Iterator[tuple[Fleet, Prometheus, list[Message]]]:
         took = wait("all is read", fleet.is_shared)
         say(f"both own partitions and have read all after {took:.1f} s")
         targets = [worker.address for worker in fleet.workers]
-        prometheus = stack.enter_context(start_prometheus(folder / "prometheus", targets))
+        # Metrics of 300 databases take a busy machine more than a second.
+        prometheus = stack.enter_context(
+            start_prometheus(folder / "prometheus", targets, seconds=SCRAPE)
+        )
         say(f"Prometheus with the shipped rules: {prometheus.url}/alerts")
         yield fleet, prometheus, last
 
