@@ -5,8 +5,6 @@ STAMP := .venv/esewatch-setup
 RULES := $(wildcard rules/*.yml alerts/*.yml)
 RULE_TESTS := tests/rules/test_rules.py
 FUZZ_SECONDS ?= 60
-SEED ?= 1
-MUTANTS ?= 300
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
@@ -26,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What scripts/deploy-tools puts there.
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
-.PHONY: help setup tools lint rules check-alert new-alert test test-slow test-campaign bench lab demo demo-stack demo-fleet images golden sentences docs fuzz mutants audit lock wheel deb wheel-windows msi clean
+.PHONY: help setup tools lint rules check-alert new-alert test test-slow test-campaign bench lab demo demo-stack demo-fleet images golden sentences docs fuzz audit lock wheel deb wheel-windows msi clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,9 +121,6 @@ fuzz: setup ## feed each reader mutated input for FUZZ_SECONDS (60); findings in
 	@rm -f $(FIGURES)
 	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m tests.fuzz.campaign $(FUZZ_SECONDS)
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
-
-mutants: setup ## change fold, advice and ese/events in MUTANTS (300) places drawn by SEED (1): tests must notice
-	$(PY) -m tests.mutation.run --seed $(SEED) --count $(MUTANTS)
 
 audit: setup ## ask for known vulnerabilities of what is installed at run time
 	@$(PY) scripts/audit

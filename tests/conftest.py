@@ -9,15 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "esewatch", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile(
-    "mutants", settings.get_profile("esewatch"), phases=[Phase.explicit, Phase.generate]
-)
-"""For `make mutants`: to look for the smallest example of a failure takes long."""
 settings.load_profile("esewatch")
 
 # promtool and Prometheus live for seconds here, and are started some hundred times.
