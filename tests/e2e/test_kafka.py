@@ -1,6 +1,7 @@
 """A real broker: events of many servers, a state for each partition, none lost or counted twice."""
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.e2e.kafka_fleet import (
     settings,
     wait_until_read,
 )
+from tests.support.figures import record
 from tests.support.kafka import Broker
 
 pytestmark = [pytest.mark.e2e, pytest.mark.beside]
@@ -65,14 +67,34 @@ def test_events_of_a_topic_become_metrics_with_a_journal_for_each_partition(
 def test_a_worker_that_is_killed_again_and_again_holds_what_one_holds_that_never_was(
     broker: Broker, messages: list[Message], tmp_path: Path
 ) -> None:
-    with start_agent(tmp_path / "undisturbed", settings(broker, "undisturbed")) as undisturbed:
+    check_kills(broker, messages, tmp_path, [share / 6 for share in range(1, 6)], name="killed")
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_twenty_times_at_random_holds_what_one_holds_that_never_was(
+    broker: Broker, messages: list[Message], tmp_path: Path
+) -> None:
+    shares = sorted(random.Random(20).random() for _ in range(20))
+    check_kills(broker, messages, tmp_path, shares, name="at-random")
+    record(
+        "`kill -9` of a Kafka worker at random moments while it reads",
+        f"20 kills, {len(messages):,} messages: its rows are the rows of an undisturbed worker",
+    )
+
+
+def check_kills(
+    broker: Broker, messages: list[Message], folder: Path, shares: Sequence[float], *, name: str
+) -> None:
+    """Kill a worker once it has read each of these shares of the messages."""
+    calm = settings(broker, f"{name}-undisturbed")
+    with start_agent(folder / "undisturbed", calm) as undisturbed:
         wait_until_read(undisturbed, len(messages), get)
 
-    killed = Agent(tmp_path / "killed", settings(broker, "killed"))
+    killed = Agent(folder / "killed", settings(broker, name))
     try:
-        for share in range(1, 6):
+        for share in shares:
             killed.start(wait=False)
-            wait_until_read(killed, len(messages) * share // 6, get)
+            wait_until_read(killed, int(len(messages) * share), get)
             killed.kill()
         killed.start()
         wait_until_read(killed, len(messages), get)
