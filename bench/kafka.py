@@ -279,7 +279,7 @@ def renamed(rows: Mapping[tuple[str, ...], bytes], number: int) -> dict[tuple[st
 
 
 def rebuilt(broker: Broker, folder: Path, servers: int) -> Figure:
-    """CPU seconds until a worker without a disk has the state of all servers from its changelog."""
+    """Seconds until a worker without a disk has the state of all servers from its changelog."""
     rows = month_of_a_server(folder)
     size = sum(map(len, rows.values())) / DATABASES_A_SERVER
     broker.make("rebuild", PARTITIONS)
@@ -301,12 +301,12 @@ def rebuilt(broker: Broker, folder: Path, servers: int) -> Figure:
         raise RuntimeError(f"{databases:,} databases came back of {servers * DATABASES_A_SERVER:,}")
     return Figure(
         f"Kafka: {databases:,} databases from the changelog, without a disk",
-        spent,
-        "CPU-s",
+        seconds,
+        "s",
         "under",
         60,
         f"{PARTITIONS} partitions, {size / 1000:.1f} KB a database ({HISTORY_DAYS} days of events "
-        f"and counters), {size * databases / 1e6:,.0f} MB; {seconds:.0f} s by the clock, with a "
+        f"and counters), {size * databases / 1e6:,.0f} MB; {spent:.1f} CPU-s, with a "
         f"load of {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores",
     )
 
