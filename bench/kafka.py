@@ -27,8 +27,8 @@ from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.sources.kafka.changelog import Stamp
 from esewatch.sources.kafka.kafka_source import MESSAGES, WAIT_SECONDS, KafkaSource
+from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import Partition
-from esewatch.sources.logs.event_stream import decoder_factory
 from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.registry import build_source
 from tests.support.kafka import Broker, needed_java
@@ -321,7 +321,7 @@ def _changes(
 
 def _listen(pipe: Connection, address: str, folder: Path, topic: str) -> None:
     """Read until something is said, then hand out the lags."""
-    source = Timed(*settings(address, folder, topic), decoder_factory(EventOptions()))
+    source = Timed(*settings(address, folder, topic), MessageDecoder(EventOptions()))
     source.lags = []
     while len(source.folders()) < PARTITIONS:
         list(source.poll())

@@ -25,7 +25,6 @@ from esewatch.config import (
     WindowsLog,
 )
 from esewatch.model import Source, SourceError
-from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.files.globs import fits
 
@@ -287,23 +286,16 @@ def _page_scan(entry: PageScan, settings: Settings, _wanted: RecordSelection) ->
 
 
 def _kafka(entry: Kafka, settings: Settings, wanted: RecordSelection) -> Source:
-    from esewatch.sources.counters.json_counters import JsonCounters, is_counters
     from esewatch.sources.kafka.kafka_source import KafkaSource
-    from esewatch.sources.logs.event_stream import decoder_factory
+    from esewatch.sources.kafka.messages import MessageDecoder
     from esewatch.sources.logs.formats.event_builder import EventOptions
-    from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 
     options = EventOptions(
         providers=tuple(settings.providers),
         computer=entry.computer or "",
         companions=wanted.companions,
     )
-    events = decoder_factory(options, JsonPlan())
-
-    def factory(path: str, head: bytes, saved: bytes) -> Decoder:
-        return JsonCounters(options.computer) if is_counters(head) else events(path, head, saved)
-
-    return KafkaSource(entry, settings, factory)
+    return KafkaSource(entry, settings, MessageDecoder(options))
 
 
 KINDS: Mapping[str, SourceKind] = {

@@ -1,16 +1,45 @@
 """Messages become records: what one message has taught is known of the next."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from esewatch.config import Kafka, Settings
+from esewatch.sources.kafka import messages
 from esewatch.sources.kafka.kafka_source import KafkaSource
-from esewatch.sources.kafka.messages import decode
+from esewatch.sources.kafka.messages import MessageDecoder
+from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 from esewatch.sources.registry import build_source
 from tests.sources.kafka.test_kafka_source import counted, logged
+from tests.sources.logs.formats.json.test_json_plan import made_up
+from tests.support.campaign import some
+
+NXLOG = (
+    b'"EventID":700,"SourceName":"ESE","EventTime":"2007-06-01 01:00:00","Hostname":"EX01",'
+    b'"Message":"engine (4242) busy: Online defragmentation is beginning a full pass on e.edb"'
+)
+EMPTY = b'"resourceLogs":[]'
+ODD = (
+    b"", b"\n", b"{", b"{}", b"\xff\xfe", b"(4242)", b'{"a": "(4242)"}', b'{"a": "ESE"',
+    b'{"a": {"b": "ESE"}', b'{"a": 1}}', b'{"a": "ESE \x00"}', b'{"a": 1} {"b": 2}', b"\x00" * 40,
+    b"<Event>", b"2007-06-01 01:00:00 EX01 ESE 700 engine (4242) busy: begins", b'{"a": [{}]',
+    b'{"records":[{"a":}]}', b'{"a": "\x01\x01\x01\x01"}', *[b'{"a":1}'] * 99, b'{"a":1} ',
+    b'{"EventID":1221,"SourceName":"MSExchangeIS","EventTime":"2007-06-01 01:00:00",'
+    b'"Hostname":"EX01","Message":"The database \\"SG1\\\\MB1\\" has 42 megabytes of free space'
+    b' after online defragmentation has terminated."}',
+    b"{%s,%s}" % (NXLOG, EMPTY), b"{%s,%s}" % (EMPTY, NXLOG),
+    logged("EX01", 2)[1],
+    b'{"value": [{"EventID": 700}]}', b'{"A\\u0042": "ESE"}', b"[]", b'{"a": "x"}\r\n',
+    counted("EX01", 1, 2)[1], counted("EX01", 1, 2)[1][:-9], logged("EX01", 1)[1] + b"\n\n",
+    logged("EX01", 1)[1].replace(b"}}}", b"}}},"), b"\xef\xbb\xbf" + logged("EX01", 1)[1],
+)  # fmt: skip
+PART = 97
+FEW, MANY = 3_000, 1_000_000
 
 
 class Message:
@@ -32,6 +61,68 @@ class Message:
         return self._offset
 
 
+def decoded(
+    decoder: MessageDecoder, values: Sequence[bytes], at_once: int
+) -> list[tuple[bytes, list[Any]]]:
+    """Records as JSON, and complaints, of messages that are handed over so many at once."""
+    every = [Message(value, offset) for offset, value in enumerate(values)]
+    return [
+        (msgspec.json.encode(records), unreadable)
+        for at in range(0, len(every), at_once)
+        for records, unreadable in [decoder.decode(every[at : at + at_once])]
+    ]
+
+
+def differences(values: Sequence[bytes], part: int = PART) -> list[Any]:
+    """What is read otherwise when no message takes the short way."""
+    found: list[Any] = []
+    for options in (EventOptions(), EventOptions(companions=True, computer="HOST")):
+        short = decoded(MessageDecoder(options), values, part)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(messages, "_OBJECT", re.compile(b"(?!)"))
+            patch.setattr(JsonPlan, "read", lambda *_: None)
+            careful = decoded(MessageDecoder(options), values, part)
+        found += [pair for pair in zip(short, careful, strict=True) if pair[0] != pair[1]]
+    return found
+
+
+def lines(count: int, seed: int) -> list[bytes]:
+    """Made-up lines of all collectors, odd ones among them."""
+    each = [line for data in made_up(count, seed) for line in data.split(b"\n")]
+    for number, odd in enumerate(ODD * (1 + count // 2000)):
+        each.insert((number * 211) % len(each), odd)
+    return each
+
+
+def test_messages_read_at_once_are_read_as_each_by_itself() -> None:
+    values = lines(FEW, 1)
+
+    assert differences(values) == []
+    assert differences(ODD, len(ODD)) == differences(ODD, 1) == []
+    records = [found for found, _ in decoded(MessageDecoder(EventOptions()), values, PART)]
+    assert sum(len(msgspec.json.decode(each)) for each in records) > FEW // 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_up_to_a_million_messages_read_at_once_are_read_as_each_by_itself() -> None:
+    found: list[Any] = []
+    for seed in some(range(2, 2 + MANY // 10_000), 5):
+        found += differences(lines(10_000, seed))
+
+    assert found == []
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 1000])
+def test_complaints_name_the_offset_whatever_is_read_at_once(at_once: int) -> None:
+    values = [logged("EX01", 1)[1], b'{"a": "ESE"', b"", logged("EX01", 2)[1]]
+    found = decoded(MessageDecoder(EventOptions()), values, at_once)
+
+    told = [(each.path, each.place) for _, unreadable in found for each in unreadable]
+    assert told == [("events[3]", "offset 1")]
+    assert sum(len(msgspec.json.decode(records)) for records, _ in found) == 2
+
+
 def test_messages_of_one_shape_are_learnt_from_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,9 +139,9 @@ def test_messages_of_one_shape_are_learnt_from_once(
     source = build_source(entry, Settings(sources=[entry], journal=str(tmp_path / "journal.db")))
     assert isinstance(source, KafkaSource)
     values = [value for n in range(50) for _, value in (logged("EX01", n), counted("EX01", n, n))]
-    messages = [Message(value, offset) for offset, value in enumerate(values)]
+    every = [Message(value, offset) for offset, value in enumerate(values)]
 
-    records, unreadable = decode(messages, source._factory)
+    records, unreadable = source._decoder.decode(every)
 
     assert (len(records), unreadable) == (100, [])
     assert len(lessons) == 1

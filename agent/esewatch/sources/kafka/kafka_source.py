@@ -15,10 +15,9 @@ from esewatch.config import Kafka, Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, EsewatchError, JournalError, SourceError
-from esewatch.sources.files.decoder import DecoderFactory
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.client import library, of_consumer, told
-from esewatch.sources.kafka.messages import decode
+from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import Partition, next_positions, partition_journal
 from esewatch.sources.kafka.topics import SECONDS, Topics
 
@@ -38,11 +37,11 @@ class KafkaSource:
         self,
         entry: Kafka,
         settings: Settings,
-        factory: DecoderFactory,
+        decoder: MessageDecoder,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.name = entry.name
-        self._entry, self._settings, self._factory, self._clock = entry, settings, factory, clock
+        self._entry, self._settings, self._decoder, self._clock = entry, settings, decoder, clock
         self._kafka = library()
         self._lock = threading.Lock()
         self._partitions: dict[int, Partition] = {}
@@ -159,7 +158,7 @@ class KafkaSource:
             self._queue.append((number, group))
 
     def _fold(self, owned: Partition, messages: list[Any]) -> None:
-        records, unreadable = decode(messages, self._factory)
+        records, unreadable = self._decoder.decode(messages)
         for piece in unreadable:
             log.warning("%s: unreadable: %s", owned.name, piece)
         positions = next_positions(messages, self._topics.ids, self._topics.partitions)

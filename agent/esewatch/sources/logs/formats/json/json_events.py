@@ -102,7 +102,7 @@ class JsonEvents:
                 if not self._take_line(line, at, harvest):
                     break
                 taken += 1
-            elif passed <= taken // 8 and _is_passed(line.rstrip(b" \t\r,]")):
+            elif passed <= taken // 8 and is_passed(line.rstrip(b" \t\r,]")):
                 passed += 1
             else:
                 break
@@ -210,7 +210,7 @@ class JsonEvents:
         text = data[start:end].rstrip(b" \t\r,]")
         if not text.endswith(b"}"):
             return None
-        if not _hit_between(hits, start, end) and _is_passed(text):
+        if not _hit_between(hits, start, end) and is_passed(text):
             return end
         return end if self._take_line(text, start, harvest) else None
 
@@ -269,8 +269,8 @@ def _unwrapped(data: bytes, start: int) -> int:
     return start
 
 
-def _is_passed(text: bytes) -> bool:
-    """True if an object without a hit is left undecoded: it ends where its line does."""
+def is_passed(text: bytes) -> bool:
+    """True if a line without a hit is left undecoded: an object ends where the line does."""
     return text.endswith(b"}") and text.count(b"{") == text.count(b"}")
 
 
