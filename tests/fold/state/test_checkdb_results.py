@@ -83,6 +83,12 @@ def test_a_check_without_its_time_has_no_duration() -> None:
     assert ("last_duration_seconds", "false") not in found
 
 
+def test_a_check_of_less_than_a_second_has_a_duration_of_0() -> None:
+    found = shown(folder_of([checkdb(0, fields={**checkdb(0).fields, "seconds": 0})]))
+
+    assert found["last_duration_seconds", "false"] == 0
+
+
 def test_one_that_was_broken_off_completes_nothing_and_clears_no_errors() -> None:
     entry = the_entry(folder_of([checkdb(0, 3), aborted(DAY), aborted(HOUR)]))
 
