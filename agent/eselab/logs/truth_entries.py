@@ -40,8 +40,9 @@ class Told(msgspec.Struct, kw_only=True, omit_defaults=True, tag="event"):
 class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     """The work of one instance since its sample before, and the position of its log.
 
-    `grew` is by series: `metric` or `metric{labels}`. `opened`, of the first sample of a process,
-    is what its opening did before: running totals have it, and no rate shows it.
+    `grew` is by series: `metric` or `metric{labels}`; those of 0 are of the first sample of a
+    process. `opened` is what its opening did before that: running totals have it, and no rate
+    shows it.
     """
 
     grew: dict[str, int] = {}

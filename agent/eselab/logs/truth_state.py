@@ -141,8 +141,13 @@ class InstanceTruth(msgspec.Struct):
     """One instance; totals by series."""
 
     totals: dict[str, int] = {}
+    running: dict[str, int] = {}
+    """Running totals of the process, its opening included."""
     openings: dict[str, int] = {}
-    """Requests of openings before the first sample, but the first opening: there a log begins."""
+    """What running totals show more than rates: requests of openings before the first sample, but
+    the first opening, since there a log begins. Less the total before, where that was no higher:
+    then nothing shows that it starts over.
+    """
     depth: int = 0
     generation: int = 0
 
@@ -176,10 +181,16 @@ class State(msgspec.Struct, tag="state"):
         self.cache_bytes = {row.process: row.cache_bytes}
         for name, measured in row.instances.items():
             instance = self.instances.setdefault(name, InstanceTruth())
-            for series, amount in measured.opened.items() if instance.totals else ():
-                instance.openings[series] = instance.openings.get(series, 0) + amount
+            known = bool(instance.totals)
             for series, amount in measured.grew.items():
                 instance.totals[series] = instance.totals.get(series, 0) + amount
+                before = instance.running.get(series, 0)
+                instance.running[series] = before + amount
+                if not amount:  # the first sample of a process
+                    opened = instance.running[series] = measured.opened.get(series, 0)
+                    more = opened - before if opened >= before else opened
+                    if known and more:
+                        instance.openings[series] = instance.openings.get(series, 0) + more
             instance.depth = measured.depth
             _generations(instance, measured.generation)
 
