@@ -104,9 +104,10 @@ def test_a_text_like_one_read_before_is_read_by_its_reader() -> None:
     read(703, first)
     found = recalled(703, behind(second))
     assert found is not None
-    assert (found.instance, behind(second)[found.start :].partition(" ")[0]) == ("SG06", "Online")
-    assert found.database == PRIV06
-    assert found.fields == {
+    instance, start, database, fields = found
+    assert (instance, behind(second)[start:].partition(" ")[0]) == ("SG06", "Online")
+    assert database == PRIV06
+    assert fields == {
         "pages_freed": 7, "pass_started": "12/24/2026", "pass_started_date": "2026-12-24",
         "seconds": 600, "invocations": 7, "days": 4, "completions": 14,
     }  # fmt: skip
@@ -127,7 +128,7 @@ def test_a_log_is_known_by_the_shape_of_its_name() -> None:
     read(223, first)
     found = recalled(223, behind(second))
     assert found is not None
-    assert found.fields == {
+    assert found[3] == {
         "first_log": "e:\\logs\\E000000003C.log", "last_log": "e:\\logs\\E0000000011.log",
     }  # fmt: skip
 

@@ -42,15 +42,8 @@ _COUNTS = frozenset({Kind.INT, Kind.VERSION, Kind.SIGNED})
 """Kinds to which up to 12 digits are the number itself."""
 
 _Span = tuple[int, int]
-
-
-class Recalled(NamedTuple):
-    """The result of a reader: the instance, the start of the message, database and fields."""
-
-    instance: str
-    start: int
-    database: str
-    fields: Fields
+Recalled = tuple[str, int, str, Fields]
+"""The result of a reader: the instance, the start of the message, database and fields."""
 
 
 class _Piece(NamedTuple):
@@ -89,7 +82,7 @@ def recalled(event_id: int, text: str, date_order: DateOrder | None = None) -> R
         fields = reader.fields(match.groups(), date_order)
         if reader.page_error:
             add_page_number(fields)
-        return Recalled(known[0], match.end(1), known[1], fields)
+        return known[0], match.end(1), known[1], fields
     return None
 
 

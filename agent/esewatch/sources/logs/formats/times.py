@@ -121,9 +121,13 @@ class Times:
         fraction = tail[1:-1]
         if not fraction:
             return float(begin + within) if tail == "Z" else None
-        if tail[0] != "." or len(fraction) > 9 or not (fraction.isascii() and fraction.isdigit()):
+        if tail[0] != "." or not (fraction.isascii() and fraction.isdigit()):
             return None
-        return ((begin + within) * 1_000_000 + int(fraction[:6].ljust(6, "0"))) / 1_000_000
+        if len(fraction) != 6:
+            if len(fraction) > 9:
+                return None
+            fraction = fraction[:6].ljust(6, "0")
+        return ((begin + within) * 1_000_000 + int(fraction)) / 1_000_000
 
     def _parse(self, text: str) -> datetime:
         for index, form in enumerate(_FORMS):

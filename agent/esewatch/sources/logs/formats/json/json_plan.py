@@ -144,7 +144,7 @@ def _found(shape: _Shape, values: tuple[Any, ...]) -> Found | None:
     if record_id.__class__ is str and (record_id := integer(record_id)) is None:
         return None
     if strings.__class__ is not tuple:
-        strings = strings_in(strings)
+        strings = strings_in(strings) if strings is not None else ()
     if shape.more_strings and not strings:
         return None
     if level is not None:
