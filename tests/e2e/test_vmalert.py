@@ -48,9 +48,7 @@ class Trial:
             start_alertmanager(folder / "alertmanager", self.webhook)
         )
         self.agent: Agent = stack.enter_context(start_agent(folder / "agent", settings))
-        self.store, self.ruler = self._servers(folder, programs, alertmanager.url)
-        for server in (self.store, self.ruler):
-            stack.enter_context(ended(server))
+        self.store, self.ruler = self._servers(folder, programs, alertmanager.url, stack)
         wait_for("a scrape", lambda: self.query("ese_known_bad_pages"))
         write_bad_page(log, utc_now(), page=4711)
         log.close()
@@ -60,38 +58,37 @@ class Trial:
         wait_for("the alert in the store", self.firing)
 
     def _servers(
-        self, folder: Path, programs: tuple[str, str], alertmanager: str
+        self, folder: Path, programs: tuple[str, str], alertmanager: str, stack: ExitStack
     ) -> tuple[Server, Server]:
         job = {"job_name": "esewatch", "static_configs": [{"targets": [self.agent.address]}]}
         often = {"scrape_interval": "1s", "scrape_timeout": "1s"}
         (folder / "scrape.yml").write_text(yaml.safe_dump({"scrape_configs": [job | often]}))
         (folder / "rules").mkdir()
         copy_rules(folder / "rules", 1.0, SHORTER)
-        addresses = [f"127.0.0.1:{free_port()}" for _ in programs]
-        store, ruler = (f"http://{address}" for address in addresses)
-        stored = (
+
+        def started(number: int, *words: str) -> Server:
+            address, log = f"127.0.0.1:{free_port()}", folder / f"{('store', 'ruler')[number]}.log"
+            command = [programs[number], *words, f"-httpListenAddr={address}"]
+            server = Server(command, f"http://{address}", log)
+            stack.enter_context(ended(server))
+            server.wait_until_ready("/metrics")
+            return server
+
+        store = started(
+            0,
             f"-storageDataPath={folder / 'data'}",
             f"-promscrape.config={folder / 'scrape.yml'}",
             "-search.latencyOffset=0",
         )
-        ruled = (
+        # The ruler asks the store at once what fired before, and says an error where none answers.
+        ruler = started(
+            1,
             f"-rule={folder / 'rules' / '*.yml'}",
-            *(f"-{name}.url={store}" for name in ("datasource", "remoteWrite", "remoteRead")),
+            *(f"-{name}.url={store.url}" for name in ("datasource", "remoteWrite", "remoteRead")),
             f"-notifier.url={alertmanager}",
             *("-rule.resendDelay=1s", "-remoteWrite.flushInterval=1s"),
         )
-        first, second = (
-            Server([program, *words, f"-httpListenAddr={address}"], url, folder / f"{name}.log")
-            for program, words, address, url, name in zip(
-                programs,
-                (stored, ruled),
-                addresses,
-                (store, ruler),
-                ("store", "ruler"),
-                strict=True,
-            )
-        )
-        return first, second
+        return store, ruler
 
     def query(self, expression: str) -> list[Any]:
         text = get(f"{self.store.url}/api/v1/query?{urllib.parse.urlencode({'query': expression})}")
