@@ -221,6 +221,20 @@ def scanned(start: float, end: float, bad_checksums: int = 0) -> list[Event]:
     return [event(736, start), event(737, end, fields=fields)]
 
 
+@pytest.mark.parametrize(
+    "event_id",
+    # Not 538 and 545: these are of another copy than the one that logs them.
+    (398, 474, 475, 476, 481, 516, 530, 539, 540, 541, 544, 557, 559, 560),
+)
+def test_no_scan_verifies_the_copy_in_which_it_is_told_of_damage(event_id: int) -> None:
+    def found(*more: Event) -> dict[str, float]:
+        return verified(folder_of([event(717, 0), *more, checksum(HOUR)]))
+
+    assert found(event(event_id, 60)) == {}
+    assert found(event(event_id, -60)) == {"online_scan": EPOCH + HOUR}
+    assert found(event(event_id + 1000, 60)) == {"online_scan": EPOCH + HOUR}
+
+
 def test_a_verification_stands_however_many_page_errors_come_after_it() -> None:
     later = [mismatch(18, DAY + each * HOUR) for each in range(MANY)]
     folder = folder_of([mismatch(17, -HOUR), *scanned(0, HOUR), *later])
