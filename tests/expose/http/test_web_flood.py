@@ -198,7 +198,7 @@ def check_answered(target: Served, calm: Served, scrapes: int, what: str) -> Non
     usual, troubled = zip(*taken, strict=True)
     without, during = statistics.median(usual), statistics.median(troubled)
     record(
-        f"{SLOW} slow connections and malformed requests while {what} is scraped",
+        f"{SLOW} slow connections and malformed requests, scrapes by {what}",
         f"median {without * 1000:.1f} ms of a server without them, {during * 1000:.1f} ms with "
         f"them, at worst {max(troubled) * 1000:.0f} ms",
     )
@@ -213,7 +213,7 @@ def check_answered(target: Served, calm: Served, scrapes: int, what: str) -> Non
 @pytest.mark.e2e
 def test_beside_500_slow_connections_scrapes_are_answered() -> None:
     with served() as target, served() as calm:
-        check_answered(target, calm, 50, "plain HTTP")
+        check_answered(target, calm, 50, "plain HTTP: 50")
 
 
 @pytest.mark.fault(
@@ -227,7 +227,7 @@ def test_beside_500_slow_connections_scrapes_are_answered() -> None:
 def test_beside_500_slow_handshakes_scrapes_are_answered(tmp_path: Path) -> None:
     web, context = with_tls(tmp_path), trusting(tmp_path)
     with served(web, context) as target, served(web, context) as calm:
-        check_answered(target, calm, 50, "HTTPS")
+        check_answered(target, calm, 50, "HTTPS: 50")
 
 
 @pytest.mark.e2e
@@ -262,4 +262,4 @@ def test_over_minutes_scrapes_are_answered(tmp_path: Path, secure: bool) -> None
     context = trusting(tmp_path) if secure else None
     with served(web, context) as target, served(web, context) as calm:
         count = number_of(2000, 500)
-        check_answered(target, calm, count, f"{'HTTPS' if secure else 'HTTP'} {count:,} times")
+        check_answered(target, calm, count, f"{'HTTPS' if secure else 'plain HTTP'}: {count:,}")
