@@ -11,10 +11,12 @@ PYTEST_ARGS ?=
 # More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer.
 WORKERS ?= 4
 # Slow tests that measure no time: beside each other.
-BESIDE := tests/advice tests/cli tests/ese tests/eselab tests/fuzz tests/oracle tests/reliability/test_corruption.py \
-    tests/reliability/test_soak.py tests/rules/test_moves.py tests/rules/test_quality.py tests/rules/test_rules.py \
+BESIDE := tests/advice tests/cli tests/deploy tests/ese tests/eselab tests/expose tests/fuzz tests/oracle \
+    $(addprefix tests/rules/test_,moves.py quality.py rules.py) \
+    $(addprefix tests/reliability/test_,corruption.py hostile_inputs.py soak.py) \
     tests/sources/counters/blg tests/sources/files tests/sources/logs tests/test_docs_commands.py \
-    $(addprefix tests/e2e/test_,demo.py demo_fleet.py demo_stack.py kafka_broker.py pictures.py rsyslog.py site.py)
+    $(addprefix tests/e2e/test_,array.py demo.py demo_fleet.py demo_stack.py exporter.py kafka_broker.py) \
+    $(addprefix tests/e2e/test_,long_term.py pictures.py rsyslog.py site.py)
 SLOW = ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault"
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
