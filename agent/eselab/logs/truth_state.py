@@ -144,7 +144,7 @@ class InstanceTruth(msgspec.Struct):
     running: dict[str, int] = {}
     """Running totals of the process, its opening included."""
     openings: dict[str, int] = {}
-    """What running totals show more than rates: requests of openings before the first sample, but
+    """Requests of openings before the first sample, which running totals show and rates do not; but
     the first opening, since there a log begins. Less the total before, where that was no higher:
     then nothing shows that it starts over.
     """
