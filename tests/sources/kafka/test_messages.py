@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from esewatch.config import Kafka, Settings
+from esewatch.model import Event
 from esewatch.sources.kafka import messages
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.kafka.messages import MessageDecoder
-from esewatch.sources.logs.formats.event_builder import EventOptions
+from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
+from esewatch.sources.logs.formats.fields import Found
 from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 from esewatch.sources.registry import build_source
 from tests.sources.kafka.test_kafka_source import counted, logged
@@ -145,3 +147,22 @@ def test_messages_of_one_shape_are_learnt_from_once(
 
     assert (len(records), unreadable) == (100, [])
     assert len(lessons) == 1
+
+
+def test_a_message_whose_reading_raises_stops_none_of_the_next_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = Maker.usual
+
+    def failing(self: Maker, found: Found) -> Event | None:
+        if found.computer == "EX02":
+            raise ZeroDivisionError("a defect")
+        return usual(self, found)
+
+    monkeypatch.setattr(Maker, "usual", failing)
+    values = [logged(name, n)[1] for n, name in enumerate(("EX01", "EX01", "EX02", "EX01"), 1)]
+    ((records, unreadable),) = decoded(MessageDecoder(EventOptions()), values, 4)
+
+    assert len(msgspec.json.decode(records)) == 3
+    assert [each.place for each in unreadable] == ["offset 2"]
+    assert "a defect" in unreadable[0].reason

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from esewatch.model import Record, Unreadable
+from esewatch.model import Event, Record, Unreadable
 from esewatch.sources.counters.json_counters import JsonCounters, is_counters
 from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.logs.event_stream import decoder_factory
@@ -40,9 +40,7 @@ class MessageDecoder:
             if lines[number]:
                 if number not in hits:
                     continue
-                found = self._plan.read(value)
-                event = self._maker.usual(found) if found is not None else None
-                if event is not None:
+                if (event := self._short(value)) is not None:
                     records.append(event)
                     continue
             if not value:
@@ -57,6 +55,14 @@ class MessageDecoder:
             where = f"offset {message.offset()}"
             unreadable += [Unreadable(path=place, place=where, reason=each) for each in complaints]
         return records, unreadable
+
+    def _short(self, value: bytes) -> Event | None:
+        """The event of a line of a known shape; None where the careful way must decide."""
+        try:
+            found = self._plan.read(value)
+            return self._maker.usual(found) if found is not None else None
+        except Exception:  # the careful way meets it too, and tells it with its offset
+            return None
 
     def _is_line(self, value: bytes) -> bool:
         """True for an object on one line that holds one event or none."""
