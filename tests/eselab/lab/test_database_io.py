@@ -36,14 +36,15 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(passive_io.run(bench, pages=600, days=2), len(told))
 
 
-def test_a_dropped_cache_costs_requests_in_both_readings(copies: Made) -> None:
+def test_a_dropped_cache_costs_requests_in_each_reading(copies: Made) -> None:
     findings = copies.findings
 
     for cache in passive_io.CACHES:
-        day, office = (
-            f"{when}, {cache:,} pages of cache" for when in ("whole days", "06:00 to 24:00")
+        day, office, users = (
+            f"{when}, {cache:,} pages of cache"
+            for when in ("whole days", "06:00 to 24:00", "whole days of users alone")
         )
-        for where in (day, office):
+        for where in (day, office, users):
             assert both(findings, where, "cache dropped") >= both(findings, where, "cache kept") > 0
         for case in ("active", "cache dropped", "cache kept"):
             assert both(findings, office, case) <= both(findings, day, case)
@@ -53,7 +54,7 @@ def test_a_dropped_cache_costs_requests_in_both_readings(copies: Made) -> None:
 def test_each_cache_and_each_reading_has_a_line_beside_the_article(copies: Made) -> None:
     findings = copies.findings
 
-    assert len(findings.comparisons) == 2 * 2 * len(passive_io.CACHES)
+    assert len(findings.comparisons) == 2 * 3 * len(passive_io.CACHES)
     assert len({each.what for each in findings.comparisons}) == len(findings.comparisons)
     for each in findings.comparisons:
         case, _, where = each.what.partition(": ")[2].partition(", ")
