@@ -47,7 +47,9 @@ def check_kills(place: Path, kills: int, seed: int) -> None:
         gone |= set(before["Msg"].values()) - set(records["Msg"].values())
         checked = check(RealDisk(folder), NAME)
         assert (checked.faults, checked.bad) == ([], [])
-    check_file(folder / NAME, gone, set(records["Msg"].values()), now)
+    living = set(records["Msg"].values())
+    # A message that was moved to another folder and back has the record it had.
+    check_file(folder / NAME, gone - living, living, now)
 
 
 def check_file(file: Path, gone: set[bytes], living: set[bytes], now: float) -> None:
