@@ -216,6 +216,8 @@ def main(words: Sequence[str]) -> int:
             watch(fleet, prometheus, last)
             wait("all is read", lambda: fleet.read() >= fleet.sent)
             counted = fleet.read()
+            wait("Prometheus knows all", lambda: databases(prometheus) >= ENGINES * EACH)
+            say(f"Prometheus knows all {databases(prometheus):.0f} databases")
             say(f"{fleet.sent:,} events sent, {counted:,.0f} counted; the files are in {folder}")
             if options.seconds is None:
                 say("Ctrl-C ends it")
