@@ -171,8 +171,11 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
                 known.pages[UNLOCATED] = order
             if not counts_whole_pass or completion.partial:
                 return
-            for _, entry in sorted(within)[: max(0, len(within) - bad)]:
-                del known.pages[entry]
+            last = {entry[0]: at for at, entry in sorted(within)}
+            healed = sorted(last, key=lambda page: (last[page], page))[: max(0, len(last) - bad)]
+            for _, entry in within:
+                if entry[0] in healed:
+                    del known.pages[entry]
 
     return Step(order, change)
 

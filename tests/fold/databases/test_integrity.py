@@ -108,6 +108,21 @@ def test_a_summary_whose_pages_were_named_adds_nothing() -> None:
     assert bad(found) == [(17, "uncorrectable", False)]
 
 
+def test_a_page_with_errors_of_two_kinds_is_one_of_the_pages_that_a_summary_counted() -> None:
+    met = [
+        mismatch(9, 2 * HOUR, 727),
+        mismatch(9, 2 * HOUR, 475),
+        mismatch(5, 3 * HOUR),
+    ]
+    kinds = [(9, "uncorrectable", False), (9, "wrong_page", False)]
+
+    def left(counted: int) -> list[tuple[int, str, bool]]:
+        return bad(folder_of([event(717, HOUR), *met, checksum(4 * HOUR, bad_checksums=counted)]))
+
+    assert left(2) == [(5, "uncorrectable", False), *kinds]
+    assert left(1) == [(5, "uncorrectable", False)]
+
+
 def test_a_summary_from_before_the_errors_that_are_remembered_invents_no_page() -> None:
     named = [event(717, 0), mismatch(17, 60), checksum(HOUR, bad_checksums=1)]
     later = [mismatch(17, DAY + each) for each in range(300)]

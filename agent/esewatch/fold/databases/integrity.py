@@ -359,14 +359,16 @@ def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float
 
 
 def _healed_by(done: Pass, database: Database) -> list[BadPage]:
-    """The pages that a scan met and found good, as it counted fewer bad pages: never the
-    last ones.
+    """The bad pages that a scan met and found good, as it counted fewer: never the last ones.
+
+    A scan counts a page once, of however many kinds its errors are.
     """
     counted = done.bad_checksums
     if not counted or counted < 0 or done.partial:
         return []
     met = _met_in(done, database)
-    return [bad for bad in met[: max(0, len(met) - counted)] if bad.last <= (done.ended or 0.0)]
+    pages = list(dict.fromkeys(bad.page for bad in reversed(met)))[counted:]
+    return [bad for bad in met if bad.page in pages and bad.last <= (done.ended or 0.0)]
 
 
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
