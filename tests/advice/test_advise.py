@@ -163,7 +163,7 @@ def test_what_its_source_did_not_read_to_the_end_makes_it_blind() -> None:
 def test_an_io_error_that_is_acknowledged_is_dealt_with() -> None:
     folder = folder_of([*nights(35), event(481, NIGHT + 33.3 * DAY)], settings=SETTINGS)
     now = EPOCH + NIGHT + 34.5 * DAY
-    folder.acknowledge("ex01", PATH.format("priv06").lower(), (), now)
+    folder.acknowledge("ex01", PATH.format("priv06").lower(), {}, now)
 
     (one,) = advise(folder.state, SETTINGS, now)
     assert one.findings == ()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from esewatch.advice import advise as advising
 from esewatch.advice.advise import Judged, advise
@@ -12,6 +13,8 @@ from esewatch.config.settings import DatabaseRule
 from esewatch.daemon import advisor
 from esewatch.daemon.advisor import MOST, OLD_SECONDS, Advisor
 from esewatch.expose.metrics.collectors.advice_families import advice_families
+from esewatch.fold.commands import acknowledge
+from esewatch.fold.folder import Folder
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import BadPage, Database, State, Transition
 from tests.advice.histories import NOON, passes, store
@@ -97,6 +100,22 @@ def test_a_database_with_news_is_judged_at_once_and_alone(judged: list[tuple[str
     ]
     assert found.advise(state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
     assert sorted(judged) == [PRIV06, PRIV03]
+
+
+@pytest.mark.parametrize("named", [[1], []])
+def test_a_database_whose_errors_are_acknowledged_is_judged_at_once(named: list[int]) -> None:
+    found, state = Advisor(), State(databases={PRIV06: replace(small(6), database=PRIV06[1])})
+    folder = Folder(state, SETTINGS)
+    state.databases[PRIV06].bad_pages = [
+        BadPage(page=1, kind="uncorrectable", first=NOW - 90, last=NOW - 90)
+    ]
+    (before,) = found.advise(state, SETTINGS, NOW)
+    assert "investigate" in {each.finding for each in before.findings}
+
+    acknowledge(folder, *PRIV06, named)
+
+    (after,) = found.advise(state, SETTINGS, NOW)
+    assert "investigate" not in {each.finding for each in after.findings}
 
 
 def test_new_settings_are_taken_up_at_once() -> None:

@@ -7,9 +7,9 @@ from esewatch.fold.databases.integrity import io_errors, known_bad_pages
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.engine_errors import open_errors
 from esewatch.fold.passes.passes import views_in
-from esewatch.fold.state.state import SourceState
-from esewatch.model import Batch, EsewatchError
-from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
+from esewatch.fold.state.state import UNLOCATED, SourceState
+from esewatch.model import Batch, EsewatchError, PagesScanned
+from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
 
 SETTINGS = default_settings()
 PATCHED = "ese_page_patched_last_timestamp_seconds"
@@ -39,6 +39,39 @@ def test_an_error_after_those_that_were_dealt_with_is_known_again(named: list[in
     acknowledge(folder, "ex01", LABEL, named)
     folder.fold("logs", Batch(records=[event(474, DAY, 99, fields={"page_number": 17})]))
     assert 17 in pages(folder)
+
+
+def test_a_page_that_was_logged_before_and_is_read_later_was_not_dealt_with() -> None:
+    later = event(474, 2 * HOUR, 2, fields={"page_number": 20})
+    counted = event(721, 3 * HOUR, 3, fields={"seconds": 60, "days": 1, "bad_checksums": 1})
+    folder = folder_of([event(700, 0, 1), event(717, HOUR, 4), counted, event(481, DAY, 5)])
+    scanned = PagesScanned(
+        time=EPOCH + DAY,
+        read=EPOCH + DAY,
+        computer="EX01.corp.example",
+        database=DATABASE,
+        bad=1,
+        found=((17, "uncorrectable"),),
+    )
+    folder.open_source("scan", EPOCH)
+    folder.fold("scan", Batch(records=[scanned]))
+    assert pages(folder) == [UNLOCATED, 17]
+
+    acknowledge(folder, "ex01", LABEL, [])
+
+    assert pages(folder) == []
+    folder.fold("logs", Batch(records=[later]))
+    assert pages(folder) == [20]
+
+
+def test_pages_beyond_a_thousand_are_dealt_with_too() -> None:
+    folder = folder_of(event(474, n, n + 1, fields={"page_number": n}) for n in range(1200))
+
+    assert acknowledge(folder, "ex01", LABEL, []).pages == 1200
+
+    assert pages(folder) == []
+    folder.fold("logs", Batch(records=[event(474, DAY, 2000, fields={"page_number": 7})]))
+    assert pages(folder) == [7]
 
 
 def test_failed_writes_are_taken_as_dealt_with_as_pages_are() -> None:

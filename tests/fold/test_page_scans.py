@@ -132,7 +132,7 @@ def test_what_is_acknowledged_after_the_reading_does_not_come_back_with_the_end_
     None
 ):
     folder = folder_of([piece(0, bad=1, found=((17, "uncorrectable"),), read=HOUR)])
-    folder.acknowledge("ex01", LABEL, [17], EPOCH + 2 * HOUR)
+    folder.acknowledge("ex01", LABEL, {17: EPOCH + 2 * HOUR})
     folder.fold("logs", Batch(records=[piece(0, pages=5, read=3 * HOUR)]))
     assert bad(folder) == []
 

@@ -139,6 +139,8 @@ def _events(database: Database) -> tuple[object, ...]:
         zlib.crc32(database.transitions),
         database.all_good,
         len(database.bad_pages),
+        hash(tuple(database.good_ranges)),
+        database.acknowledged,
         database.damage_mended,
         tuple(database.failovers),
         sum(each.count for each in database.damage.values()),

@@ -49,10 +49,10 @@ def acknowledge(
     """Acknowledge known bad pages, all when none is named, with all else that is open.
 
     When none is named, all damage, all I/O errors, the repairs from other copies and the open
-    errors of the instance are acknowledged too. Everything known is acknowledged, up to the last
-    error: a clock that is wrong must not include later ones. `told` has the facts from the
-    database's surroundings. Raises EsewatchError when the database is not known or a page is not
-    known bad.
+    errors of the instance are acknowledged too. Everything known is acknowledged: a page up to its
+    own last error, all else up to the last one, so that a clock that is wrong includes no later
+    ones. `told` has the facts from the database's surroundings. Raises EsewatchError when the
+    database is not known or a page is not known bad.
     """
     entry = _known(folder.state.databases.values(), computer, database)
     beside = told(entry)
@@ -63,7 +63,10 @@ def acknowledge(
         raise EsewatchError(f"not a known bad page of {entry.database}: page {listed}")
     meant = [item for item in bad if not pages or item.page in pages]
     damage = {} if pages else known_damage(entry, beside.damage)
-    times = [item.last for item in meant] + [each.times[-1] for each in damage.values()]
+    last_errors: dict[int, float] = {}
+    for item in meant:
+        last_errors[item.page] = max(item.last, last_errors.get(item.page, 0.0))
+    times = [each.times[-1] for each in damage.values()]
     errors = 0
     if not pages:
         times += [error.last for error in beside.errors.values()]
@@ -75,8 +78,9 @@ def acknowledge(
         still = open_of(instance, of_computer, entry.acknowledged)
         errors = sum(count for count, _ in still.values())
         times += [last for _, last in still.values()]
-    if any(times):
-        folder.acknowledge(entry.computer, entry.database, pages, max(times))
+    others = max(times, default=0.0)
+    if last_errors or others:
+        folder.acknowledge(entry.computer, entry.database, last_errors, others)
     return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()), errors)
 
 

@@ -4,7 +4,7 @@
 that the journal can commit those and the source's position in one transaction.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from esewatch.config import Settings
@@ -153,12 +153,17 @@ class Folder(Entities):
         if len(self.set_aside) < MAX_SET_ASIDE:
             self.set_aside.append((source.name, record, error))
 
-    def acknowledge(self, computer: str, database: str, pages: Collection[int], now: float) -> bool:
-        """Acknowledge known bad pages, all when none is named. False: no such database."""
+    def acknowledge(
+        self, computer: str, database: str, pages: Mapping[int, float], others: float = 0.0
+    ) -> bool:
+        """Acknowledge bad pages, each up to its time, and all else up to `others`.
+
+        False: no such database.
+        """
         entry = self.state.databases.get((computer, database))
         if entry is None:
             return False
-        integrity.acknowledge(entry, pages, now)
+        integrity.acknowledge(entry, pages, others)
         self._touch("database", computer, database)
         return True
 

@@ -125,7 +125,7 @@ def test_bad_pages_backups_and_logical_errors_are_there_until_dealt_with() -> No
     folder = folder_of([event(700, 0), bad, event(447, 6), *backup], settings=SETTINGS)
 
     found = history(folder.state, SETTINGS, "ex01", LABEL)
-    folder.acknowledge("ex01", LABEL, [], EPOCH + 100)
+    folder.acknowledge("ex01", LABEL, {7: EPOCH + 5}, EPOCH + 100)
     cleared = history(folder.state, SETTINGS, "ex01", LABEL)
 
     assert ([each.page for each in found.bad_pages], found.damage["logical"].count) == ([7], 1)

@@ -56,7 +56,7 @@ def test_restores_acknowledgements_indexes_and_damage_are_told() -> None:
         damage={"logical": Damage(2, [NOW - 9, NOW - 4], [447])},
     )
     assert said(made, restored=NOW - 3) == [
-        "A person acknowledged all bad pages and all damage.",
+        "A person acknowledged all damage and all errors.",
         "An index was rebuilt.",
         "The database was restored from a backup.",
         "Report of logical corruption (the last of 2 reports of logical corruption).",

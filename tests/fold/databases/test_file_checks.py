@@ -122,7 +122,7 @@ def test_a_clean_scan_of_the_engine_clears_what_a_check_before_it_found() -> Non
 def test_an_acknowledged_page_of_a_check_is_gone_when_the_same_check_is_read_again() -> None:
     found = copy(HOUR, (17, "uncorrectable"))
     folder = folder_of([found])
-    folder.acknowledge("ex01", LABEL, [17], EPOCH + DAY)
+    folder.acknowledge("ex01", LABEL, {17: EPOCH + DAY})
     folder.fold("logs", Batch(records=[found]))
     assert bad(folder) == []
 

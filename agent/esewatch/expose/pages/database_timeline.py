@@ -42,7 +42,7 @@ def database_timeline(
             for by, time in verified.items()
         ),
         *_damaged(database.damage),
-        TimelineEntry(database.acknowledged, "A person acknowledged all bad pages and all damage."),
+        TimelineEntry(database.acknowledged, "A person acknowledged all damage and all errors."),
         TimelineEntry(database.index_rebuilt, "An index was rebuilt."),
         TimelineEntry(restored, "The database was restored from a backup."),
         *(TimelineEntry(time, what) for time, what in window),

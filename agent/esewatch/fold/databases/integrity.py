@@ -7,7 +7,7 @@ difference.
 
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.fold.identity.roles import family
@@ -213,18 +213,19 @@ def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> No
     database.bad_pages_overflow[kind] = (max(known, count), max(last, time))
 
 
-def acknowledge(entry: Database, pages: Collection[int], now: float) -> None:
-    """Acknowledge known bad pages up to `now`; all of them and all damage when none is named."""
-    for page in pages:
-        mark_good(entry, page, page, now)
-    if not pages:
-        hold_all_good(entry, now)
-        entry.damage_mended = max(entry.damage_mended, now)
-        entry.acknowledged = max(entry.acknowledged, now)
+def acknowledge(entry: Database, pages: Mapping[int, float], others: float) -> None:
+    """Acknowledge bad pages, each up to its time, and all damage and errors up to `others`.
+
+    An error of another page that was logged before and is read later was not acknowledged.
+    """
+    for page, time in pages.items():
+        mark_good(entry, page, page, time)
+    entry.damage_mended = max(entry.damage_mended, others)
+    entry.acknowledged = max(entry.acknowledged, others)
 
 
 def hold_all_good(database: Database, time: float) -> None:
-    """Note that every page was good, or acknowledged, at `time`."""
+    """Note that every page was good at `time`."""
     database.all_good = max(database.all_good, time)
     _make_room(database)
 
@@ -265,9 +266,13 @@ def _stands(bad: BadPage, database: Database, clean: float) -> bool:
     """True if the bad page is unresolved. `clean` is the start of the last scan that found every
     page good: 0 without one.
     """
-    good = _good_range(database, bad.page)
-    dealt_with = database.all_good if good is None else max(database.all_good, good[2])
-    return bad.last > dealt_with and bad.last >= clean
+    return bad.last > _dealt_with(database, bad.page) and bad.last >= clean
+
+
+def _dealt_with(database: Database, page: int) -> float:
+    """The time up to which errors of the page, or without a page, were good or acknowledged."""
+    good = _good_range(database, page)
+    return database.all_good if good is None else max(database.all_good, good[2])
 
 
 def verifies(done: Pass, database: Database, around: ScanCircumstances = ALONE) -> bool:
@@ -317,8 +322,9 @@ def known_bad_pages(
     unlocated = _unlocated(scans, database, clean)
     if unlocated is not None:
         standing.append(unlocated)
+    dealt_with = _dealt_with(database, UNLOCATED)
     for kind, (count, last) in database.bad_pages_overflow.items():
-        if last >= clean and last > database.all_good:
+        if last >= clean and last > dealt_with:
             standing.append(BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=count))
     return standing
 
@@ -372,11 +378,12 @@ def _healed_by(done: Pass, database: Database) -> list[BadPage]:
 
 
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
+    dealt_with = _dealt_with(database, UNLOCATED)
     found = [
         done
         for done in scans
         if _named_too_few(done, database)
-        and (done.ended or 0.0) > database.all_good
+        and (done.ended or 0.0) > dealt_with
         and (done.ended or 0.0) >= clean
     ]
     if not found:

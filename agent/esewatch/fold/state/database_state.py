@@ -211,17 +211,22 @@ class Database(msgspec.Struct, kw_only=True):
     bad_pages_overflow: dict[BadKind, tuple[int, float]] = {}
     """By kind: pages that did not fit, and the time of the last one."""
     good_ranges: list[tuple[int, int, float]] = []
-    """(first page, last page, time) repaired, read good or acknowledged; the last 1,000."""
+    """(first page, last page, time) repaired, read good or acknowledged; the last 1,000.
+
+    Page UNLOCATED: errors that named none are acknowledged.
+    """
     patched_last: float = 0.0
     """Last time at which the engine repaired a page of it, 0 for never."""
     all_good: float = 0.0
-    """Errors up to this time are acknowledged, or cleared by a clean scan that was evicted."""
+    """Errors up to this time are cleared by a check of the file, or by a clean scan that was
+    evicted.
+    """
     damage: dict[DamageKind, Damage] = {}
     """By kind, what its own events say of it (fold/state/damage.py)."""
     damage_of_active: dict[DamageKind, Damage] = {}
     """By kind, what its events say of the active copy."""
     acknowledged: float = 0.0
-    """Last time at which a person acknowledged everything known of it."""
+    """A person acknowledged damage and errors, other than bad pages, up to this time."""
     damage_mended: float = 0.0
     """Damage up to this time is acknowledged or restored."""
     index_rebuilt: float = 0.0
