@@ -1,6 +1,9 @@
 import pytest
 
-from tests.support.records import HOUR, event, folder_of, the_database
+from esewatch.fold.commands import acknowledge
+from esewatch.fold.state.damage import known_damage
+from esewatch.model import Batch
+from tests.support.records import HOUR, LABEL, event, folder_of, the_database
 
 
 @pytest.mark.parametrize(
@@ -18,3 +21,20 @@ def test_damage_is_of_the_copy_that_logs_it(kind: str, events: tuple[int, ...]) 
         assert {found: each.count for found, each in the_database(folder).damage.items()} == {
             kind: 1
         }, event_id
+
+
+@pytest.mark.parametrize("before", [1, 5, 70])
+def test_only_damage_that_is_newer_than_the_last_acknowledgement_is_counted(before: int) -> None:
+    folder = folder_of([event(700, 0, 1), *(event(448, 60 * n, n + 2) for n in range(before))])
+    acknowledge(folder, "ex01", LABEL, [])
+    assert known_damage(the_database(folder), {}) == {}
+
+    folder.fold("logs", Batch(records=[event(467, 9 * HOUR, 99)]))
+
+    assert known_damage(the_database(folder), {})["logical"].count == 1
+
+
+def test_more_reports_than_are_kept_are_counted() -> None:
+    folder = folder_of([event(700, 0, 1), *(event(448, 60 * n, n + 2) for n in range(200))])
+
+    assert known_damage(the_database(folder), {})["logical"].count == 200

@@ -6,6 +6,7 @@ restored, an index also until it is rebuilt. No scan of checksums clears it.
 
 from bisect import insort
 from collections.abc import Mapping
+from itertools import chain
 from typing import Literal, get_args
 
 from esewatch.fold.state.state import Damage, DamageKind, Database, Instance
@@ -72,10 +73,16 @@ def known_damage(
         if kind == "index":
             mended = max(mended, database.index_rebuilt)
         told = [each[kind] for each in (database.damage, told_by_others) if kind in each]
-        times = [time for each in told for time in each.times if time > mended]
+        newer = [[time for time in each.times if time > mended] for each in told]
+        times = sorted(chain.from_iterable(newer))
         if times:
             ids = sorted({event for each in told for event in each.events})
-            found[kind] = Damage(sum(each.count for each in told), sorted(times), ids)
+            # Where every time that is kept is newer, so may be those that are not kept.
+            counts = (
+                each.count if len(own) == len(each.times) else len(own)
+                for each, own in zip(told, newer, strict=True)
+            )
+            found[kind] = Damage(sum(counts), times, ids)
     return found
 
 
