@@ -101,14 +101,21 @@ def scanned(scan: Scanned) -> list[Step]:
     """A page scan: latches its bad pages, clears those it read good; a whole good one clears all.
 
     "Cleared by ... a later good read of it, a later complete scan with 0 bad". A page is good as of
-    the snapshot; it is known to be bad from the reading on, so that an old copy hides nothing.
+    the snapshot; it is known to be bad from the reading on, so that an old copy hides nothing. The
+    checksum of a lost flush and of a page without data is right, so that reading it says nothing.
     """
     taken: Order = (scan.time, -1, -1)
     read: Order = (max(scan.time, scan.read), -1, -1)
 
     def clear(known: Latched) -> None:
         whole = scan.complete and not scan.bad
-        known.forget(lambda entry, at: at < taken and (whole or entry[0] in scan.good))
+        known.forget(
+            lambda entry, at: (
+                at < taken
+                and (whole or entry[0] in scan.good)
+                and entry[1] not in ("lost_flush", "no_data")
+            )
+        )
 
     return [
         Step(taken, clear),

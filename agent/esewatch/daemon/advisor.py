@@ -139,7 +139,7 @@ def _events(database: Database) -> tuple[object, ...]:
         zlib.crc32(database.transitions),
         database.all_good,
         len(database.bad_pages),
-        hash(tuple(database.good_ranges)),
+        hash((tuple(database.good_ranges), tuple(database.checksums_good))),
         database.acknowledged,
         database.damage_mended,
         tuple(database.failovers),

@@ -77,6 +77,29 @@ def test_a_clean_check_verifies_and_clears_the_errors_before_it() -> None:
     assert bad(folder) == []
 
 
+@pytest.mark.parametrize(("event_id", "kind"), [(530, "lost_flush"), (476, "no_data")])
+def test_no_reading_of_checksums_clears_a_page_whose_checksum_is_right(
+    event_id: int, kind: str
+) -> None:
+    lost = event(event_id, 0, 1, fields={"page_number": 17})
+    piece = PagesScanned(
+        time=EPOCH + HOUR,
+        computer="EX01",
+        database=DATABASE,
+        read=EPOCH + HOUR,
+        pages=1,
+        good=(17,),
+    )
+    for again in (copy(HOUR), piece):
+        folder = folder_of([lost, mismatch(17, 60), mismatch(18, 60), again])
+        assert (17, kind, False) in bad(folder)
+        assert (17, "uncorrectable", False) not in bad(folder)
+    scan = event(721, 3 * HOUR, 4, fields={"bad_checksums": 0, "pages_seen": 9, "seconds": 1})
+    assert bad(folder_of([lost, copy(HOUR), event(717, 2 * HOUR, 3), scan])) == []
+    repair = event(905, 2 * HOUR, 3, fields={"page_number": 17})
+    assert bad(folder_of([lost, copy(HOUR), repair])) == []
+
+
 def test_an_error_after_the_time_of_the_check_stands() -> None:
     folder = folder_of([mismatch(17, 2 * HOUR), copy(HOUR)])
     assert bad(folder) == [(17, "uncorrectable", False)]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from esewatch.advice.base.finding import DAMAGE_WORDS
 from esewatch.expose.formatting import BAD_KINDS, VERIFIERS, plural
 from esewatch.fold.databases.databases import is_dated
+from esewatch.fold.databases.integrity import ALL_PAGES
 from esewatch.fold.state.database_state import BadPage, Damage, DamageKind, Database
 from esewatch.fold.state.state import UNLOCATED
 
@@ -79,7 +80,8 @@ def _good(database: Database) -> Iterator[TimelineEntry]:
     """Only of pages that were bad: a page that is read good is no news."""
     bad = {each.page for each in database.bad_pages}
     by_time: dict[float, set[int]] = {}
-    for first, last, time in database.good_ranges:
+    read = [each for each in database.checksums_good if each[:2] != ALL_PAGES]
+    for first, last, time in (*database.good_ranges, *read):
         pages = {page for page in bad if first <= page <= last}
         if pages or time == database.patched_last:
             by_time.setdefault(time, set()).update(pages or {first})

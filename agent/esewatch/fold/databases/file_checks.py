@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from esewatch.fold.databases.databases import meet, resize
 from esewatch.fold.databases.integrity import (
+    ALL_PAGES,
     HISTORY_SECONDS,
-    hold_all_good,
     hold_unfit,
     latch_found,
-    mark_good,
+    mark_checksums_good,
 )
 from esewatch.fold.identity.identity import is_snapshot
 from esewatch.fold.state.state import UNLOCATED, BadKind, CopyVerdict, Database, SourceState
@@ -66,7 +66,7 @@ def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     elif checked.complete:
         known = entry.verified.get(checked.by, 0.0)
         entry.verified[checked.by] = max(known, checked.time)
-        hold_all_good(entry, checked.time)
+        mark_checksums_good(entry, *ALL_PAGES, checked.time)
 
 
 def _judge(entry: Database, checked: CopyChecked) -> None:
@@ -100,7 +100,7 @@ def _piece(entry: Database, piece: PagesScanned) -> None:
     for what, count in (("pages", piece.pages), ("bytes", piece.bytes), ("bad_pages", piece.bad)):
         scanned[what] = min(scanned.get(what, 0) + count, MOST)
     for page in piece.good:
-        mark_good(entry, page, page, piece.time)
+        mark_checksums_good(entry, page, page, piece.time)
     _latch_all(entry, piece.found, max(piece.time, piece.read), history=False)
 
 

@@ -7,7 +7,7 @@ difference.
 
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.fold.identity.roles import family
@@ -25,6 +25,7 @@ from esewatch.fold.state.state import (
     Instance,
     Notice,
     PageErrorKind,
+    PageRange,
     Pass,
 )
 
@@ -63,6 +64,10 @@ IO_ERRORS = frozenset({481, 482, 551})
 """A read, write or flush that failed: no page of it is known bad."""
 COUNTED_KINDS: frozenset[BadKind] = frozenset({"uncorrectable", "wrong_page"})
 """Errors that a scan counts as a bad checksum: -1018 and -1118."""
+NOT_SEEN_BY_CHECKSUMS: frozenset[BadKind] = frozenset({"lost_flush", "no_data"})
+"""The checksum of such a page is right: that its file was read and verified clears none."""
+ALL_PAGES = (UNLOCATED, 2**32 - 1)
+"""A range of pages: a page number has 32 bits."""
 MAX_IO_ERRORS = 64
 MAX_TIMES = 4
 RANGES_SLACK = 128
@@ -231,34 +236,49 @@ def hold_all_good(database: Database, time: float) -> None:
 
 
 def mark_good(database: Database, first: int, last: int, time: float) -> None:
-    """Pages `first` to `last` were repaired, read good or acknowledged at `time`."""
+    """Pages `first` to `last` were repaired or acknowledged at `time`."""
+    _mark(database, database.good_ranges, (first, last, time), kept=frozenset())
+
+
+def mark_checksums_good(database: Database, first: int, last: int, time: float) -> None:
+    """Pages `first` to `last` of a file whose content is of `time` have right checksums."""
+    good = (first, last, time)
+    _mark(database, database.checksums_good, good, kept=NOT_SEEN_BY_CHECKSUMS)
+
+
+def _mark(
+    database: Database, ranges: list[PageRange], good: PageRange, *, kept: Collection[BadKind]
+) -> None:
+    """Add a range to `ranges`, or renew it; it clears no error of a kind in `kept`."""
+    first, last, time = good
     if len(database.bad_pages) >= MAX_BAD_PAGES:
         database.bad_pages = [
-            bad for bad in database.bad_pages if bad.last > time or not first <= bad.page <= last
+            bad
+            for bad in database.bad_pages
+            if bad.last > time or not first <= bad.page <= last or bad.kind in kept
         ]
-    ranges = database.good_ranges
     for index, (low, high, when) in enumerate(ranges):
         if (low, high) == (first, last):
             ranges[index] = (first, last, max(when, time))
             return
-    ranges.append((first, last, time))
+    ranges.append(good)
     if len(ranges) > MAX_BAD_PAGES + RANGES_SLACK:
-        _drop_ranges(database)
+        _drop_ranges(ranges, {bad.page for bad in database.bad_pages})
 
 
-def _drop_ranges(database: Database) -> None:
-    """Drop ranges: keep the last that each known bad page needs, and the youngest others: 1,000 in
-    all.
+def _drop_ranges(ranges: list[PageRange], pages: Collection[int]) -> None:
+    """Drop ranges: keep the last that each of the known bad `pages` needs, and the youngest others:
+    1,000 in all.
     """
-    needed = {_good_range(database, bad.page) for bad in database.bad_pages}
-    others = [each for each in database.good_ranges if each not in needed]
+    needed = {_youngest(ranges, page) for page in pages}
+    others = [each for each in ranges if each not in needed]
     drop = set(sorted(others, key=lambda each: each[2])[: -MAX_BAD_PAGES + len(needed) or None])
-    database.good_ranges = [each for each in database.good_ranges if each not in drop]
+    ranges[:] = [each for each in ranges if each not in drop]
 
 
-def _good_range(database: Database, page: int) -> tuple[int, int, float] | None:
+def _youngest(ranges: Sequence[PageRange], page: int) -> PageRange | None:
     """The youngest range that holds the page, None where it was never reported good."""
-    holding = (each for each in database.good_ranges if each[0] <= page <= each[1])
+    holding = (each for each in ranges if each[0] <= page <= each[1])
     return max(holding, key=lambda each: each[2], default=None)
 
 
@@ -266,13 +286,19 @@ def _stands(bad: BadPage, database: Database, clean: float) -> bool:
     """True if the bad page is unresolved. `clean` is the start of the last scan that found every
     page good: 0 without one.
     """
-    return bad.last > _dealt_with(database, bad.page) and bad.last >= clean
+    return bad.last > _dealt_with(database, bad.page, bad.kind) and bad.last >= clean
 
 
-def _dealt_with(database: Database, page: int) -> float:
-    """The time up to which errors of the page, or without a page, were good or acknowledged."""
-    good = _good_range(database, page)
-    return database.all_good if good is None else max(database.all_good, good[2])
+def _dealt_with(database: Database, page: int, kind: BadKind) -> float:
+    """The time up to which errors of that kind of the page (UNLOCATED: of none that is named) are
+    repaired, were read good since or are acknowledged.
+    """
+    good = _youngest(database.good_ranges, page)
+    checksum_good = _youngest(database.checksums_good, page)
+    if kind in NOT_SEEN_BY_CHECKSUMS:
+        checksum_good = None
+    known = (each[2] for each in (good, checksum_good) if each is not None)
+    return max(database.all_good, *known, 0.0)
 
 
 def verifies(done: Pass, database: Database, around: ScanCircumstances = ALONE) -> bool:
@@ -322,9 +348,8 @@ def known_bad_pages(
     unlocated = _unlocated(scans, database, clean)
     if unlocated is not None:
         standing.append(unlocated)
-    dealt_with = _dealt_with(database, UNLOCATED)
     for kind, (count, last) in database.bad_pages_overflow.items():
-        if last >= clean and last > dealt_with:
+        if last >= clean and last > _dealt_with(database, UNLOCATED, kind):
             standing.append(BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=count))
     return standing
 
@@ -378,7 +403,7 @@ def _healed_by(done: Pass, database: Database) -> list[BadPage]:
 
 
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
-    dealt_with = _dealt_with(database, UNLOCATED)
+    dealt_with = _dealt_with(database, UNLOCATED, "uncorrectable")
     found = [
         done
         for done in scans

@@ -15,6 +15,8 @@ DatabaseKey = tuple[str, str]
 """(computer, database label)."""
 
 BadKind = PageFault
+PageRange = tuple[int, int, float]
+"""First page, last page, time."""
 DamageKind = Literal[
     "divergence", "suspect", "logical", "logical_nonfatal", "index", "revert_snapshot"
 ]
@@ -210,17 +212,14 @@ class Database(msgspec.Struct, kw_only=True):
     """At most 1,000; more are counted in bad_pages_overflow."""
     bad_pages_overflow: dict[BadKind, tuple[int, float]] = {}
     """By kind: pages that did not fit, and the time of the last one."""
-    good_ranges: list[tuple[int, int, float]] = []
-    """(first page, last page, time) repaired, read good or acknowledged; the last 1,000.
-
-    Page UNLOCATED: errors that named none are acknowledged.
-    """
+    good_ranges: list[PageRange] = []
+    """Repaired or acknowledged pages, the last 1,000; UNLOCATED: errors that named no page."""
     patched_last: float = 0.0
     """Last time at which the engine repaired a page of it, 0 for never."""
     all_good: float = 0.0
-    """Errors up to this time are cleared by a check of the file, or by a clean scan that was
-    evicted.
-    """
+    """Errors up to this time are cleared by a clean scan that was evicted."""
+    checksums_good: list[PageRange] = []
+    """Pages of which a reading of the file found the checksum right, the last 1,000."""
     damage: dict[DamageKind, Damage] = {}
     """By kind, what its own events say of it (fold/state/damage.py)."""
     damage_of_active: dict[DamageKind, Damage] = {}

@@ -7,7 +7,11 @@ from typing import NamedTuple
 import msgspec
 
 from esewatch.config.calendar import Opening
-from esewatch.fold.databases.integrity import known_bad_pages, last_verifications
+from esewatch.fold.databases.integrity import (
+    NOT_SEEN_BY_CHECKSUMS,
+    known_bad_pages,
+    last_verifications,
+)
 from esewatch.fold.identity.identity import database_label
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.state import UNLOCATED, State
@@ -23,8 +27,6 @@ SETTLE_SECONDS = 5.0
 """A copy that was written to more recently may still be incomplete."""
 GONE_SECONDS = 30 * DAY_SECONDS
 """The retention of the position of a pass over a copy that no longer exists."""
-
-_NOT_SEEN_BY_CHECKSUMS = frozenset({"lost_flush", "no_data"})
 
 
 class CopyFileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
@@ -125,7 +127,7 @@ def known_of(state: State, computer: str, path: str) -> KnownCopy:
     bad = {
         page.page
         for page in known_bad_pages(entry, views)
-        if page.page != UNLOCATED and page.kind not in _NOT_SEEN_BY_CHECKSUMS
+        if page.page != UNLOCATED and page.kind not in NOT_SEEN_BY_CHECKSUMS
     }
     return KnownCopy(max(last_verifications(entry, views).values(), default=None), tuple(bad))
 
