@@ -84,6 +84,15 @@ def test_days_and_gaps_come_from_the_counters() -> None:
     assert found.unsampled == [(EPOCH + 1200, EPOCH + 1200 + HOUR)]
 
 
+@pytest.mark.parametrize("stopped", [PAGES_READ, PAGES_FREED])
+def test_the_ratio_is_sampled_until_the_first_of_its_counters_stops(stopped: str) -> None:
+    (other,) = {PAGES_READ, PAGES_FREED} - {stopped}
+    readings = [sample(600 * n, 10.0, other) for n in range(100)]
+    found = gathered(event(700, 0), *readings, sample(0, 1.0, stopped), sample(600, 1.0, stopped))
+
+    assert (found.sampled_since, found.sampled_until) == (EPOCH, EPOCH + 600)
+
+
 def test_one_counter_alone_is_no_sample_of_the_ratio() -> None:
     found = gathered(event(700, 0), sample(0, 10.0), sample(600, 10.0))
 

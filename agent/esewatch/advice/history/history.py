@@ -57,7 +57,7 @@ from esewatch.fold.state.state import (
 )
 
 MOST_PAGE_SIZE = 32768
-_READ_COUNTER = "|online defrag pages read/sec|"
+_RATIO_COUNTERS = ("|online defrag pages read/sec|", "|online defrag pages freed/sec|")
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -405,5 +405,8 @@ def _sampled(instance: Instance) -> tuple[float | None, float | None]:
     """
     if not instance.totals.keys() >= rollups.RATIO:
         return None, None
-    last = [column.last_time for key, column in instance.counters.items() if _READ_COUNTER in key]
-    return instance.sampled_since, max(last, default=None)
+    last = [
+        max((each.last_time for key, each in instance.counters.items() if counter in key), default=0)
+        for counter in _RATIO_COUNTERS
+    ]
+    return instance.sampled_since, min(last) or None
