@@ -53,8 +53,8 @@ def spans(
             if since is not None:
                 found.append((since, event.when))
             since = None
-        elif since is None and (not found or event.id in TASK):
-            # It was started, though nothing says when.
+        elif since is None and (not found or event.id in TASK or event.id in (105, 302)):
+            # It was started, though no 102 says when.
             since = event.when
     if since is not None:
         found.append((since, max(since, until)))

@@ -99,6 +99,22 @@ def test_what_it_does_after_a_stop_says_that_it_was_started() -> None:
     assert not_at_work(stopped, events(5 * DAY, 6 * DAY), []) == [(DAY, 5 * DAY)]
 
 
+@pytest.mark.parametrize("event_id", [105, 302])
+def test_the_end_of_a_recovery_says_that_it_was_started(event_id: int) -> None:
+    after = [event(event_id, 2 * DAY + 30, 3, database=""), event(508, 9 * DAY, 4)]
+    folder = folder_of([event(102, 0, 1), event(103, 2 * DAY, 2, database=""), *after])
+    (found,) = folder.state.instances.values()
+
+    assert not_at_work(found, [], []) == [(EPOCH + 2 * DAY, EPOCH + 2 * DAY + 30)]
+
+
+def test_a_recovery_without_a_stop_before_it_tells_of_no_time_off() -> None:
+    folder = folder_of([event(102, 0, 1), event(302, HOUR, 2), event(105, 2 * HOUR, 3)])
+    (found,) = folder.state.instances.values()
+
+    assert not_at_work(found, [], []) == []
+
+
 def test_a_stop_and_a_start_in_the_same_second_take_nothing() -> None:
     assert at_work(not_at_work(instance([DAY], [DAY]), [], []), 0, 2 * DAY) == 2 * DAY
 

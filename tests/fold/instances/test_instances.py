@@ -129,7 +129,7 @@ def test_only_what_changes_something_is_written_to_the_journal() -> None:
         (event(103, 7, database=""), True),
         (event(210, 8, database=""), True),
         (event(105, 9, database=""), True),
-        (event(302, 8, database=""), False),
+        (event(302, 9, database=""), False),
         (event(326, 10), False),
     ):
         folder.changed.clear()

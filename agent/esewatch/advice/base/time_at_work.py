@@ -2,7 +2,8 @@
 
 What is missing is measured in it: a machine that was off missed nothing. A start (102) without a
 stop (103, 104) before it follows a loss of power, which logs none: it was off from the last record
-before it. Where neither was logged it is taken to be at work, from the first record of its
+before it. A start that was not logged shows in the end of its recovery (105, 302) or in what the
+database does. Where neither was logged it is taken to be at work, from the first record of its
 computer's log to a day after the last one.
 """
 
@@ -21,7 +22,7 @@ SILENCE = 86400.0
 """A log that is read has a record at least this often, in seconds."""
 AFTER_STOP = 60.0
 """Events of a stop may be logged this many seconds after it."""
-_STOP, _START, _SIGN = 0, 1, 2
+_STOP, _START, _MOUNTED, _SIGN = 0, 1, 2, 3
 
 
 def not_at_work(
@@ -36,6 +37,7 @@ def not_at_work(
     """
     starts = instance.starts if instance is not None else []
     stops = instance.stops if instance is not None else []
+    mounts = instance.mounts if instance is not None else []
     signs = [each.time for each in transitions]
     logs = list(channels)
     rows = [each.hours for each in logs]
@@ -46,6 +48,7 @@ def not_at_work(
         [
             *((time, _STOP) for time in stops),
             *((time, _START) for time in starts),
+            *((time, _MOUNTED) for time in (mounts if stops else ())),
             *((time, _SIGN) for time in (signs if stops else ())),
         ]
     )
@@ -58,7 +61,7 @@ def not_at_work(
         if edge == _STOP:
             stopped = time if stopped is None else stopped
         elif stopped is not None:
-            if edge == _START or time > stopped + AFTER_STOP:
+            if edge != _SIGN or time > stopped + AFTER_STOP:
                 off.append((stopped, time))
                 stopped, begun = None, time
         elif edge == _START:

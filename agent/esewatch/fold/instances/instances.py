@@ -53,9 +53,10 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
     elif event.event_id == START:
         instance.starts = sorted({*instance.starts, time})[-MAX_STOPS:]
     elif event.event_id in MOUNTED:
-        if time <= instance.mounted:
+        if time in instance.mounts:
             return changed
-        instance.mounted = time
+        instance.mounts = sorted({*instance.mounts, time})[-MAX_STOPS:]
+        instance.mounted = max(instance.mounted, time)
     elif event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
     elif event.event_id in damage.DAMAGE and not event.database:

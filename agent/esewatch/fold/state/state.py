@@ -168,8 +168,10 @@ class Instance(Metered, kw_only=True):
     process: str = ""
     named_by_event: bool = False
     stops: list[float] = []
-    """Sorted times of the last 640 stops (103, 104), as `starts` are of 102."""
+    """Sorted times of the last 640 stops (103, 104), as `starts` are of 102, `mounts` of 105, 302.
+    """
     starts: list[float] = []
+    mounts: list[float] = []
     hours: bytearray = msgspec.field(default_factory=bytearray)
     """The hours that have an event of it without a record number, as rows of `fold.hours_heard`."""
     engines: dict[str, float] = {}
