@@ -73,7 +73,8 @@ def wrong_ranges(expression: str) -> Iterator[str]:
 def raw_counters(expression: str) -> Iterator[str]:
     """promql/counter: a counter whose value, not its growth, is used.
 
-    `x > 0 unless x offset d` is allowed: a counter that was born above 0.
+    `x > 0 unless x offset d` is allowed: a counter that was born above 0. So is the difference of
+    its last values in two ranges, where it is above 0: growth over a time without samples.
     """
     yield from _raw(ql.parse(expression))
 
@@ -93,7 +94,7 @@ def _raw(node: Any) -> Iterator[str]:
         if operator(node) not in {"count", "group"}:
             yield from _raw(node.expr)
     elif isinstance(node, ql.BinaryExpr):
-        if not _is_birth(node):
+        if not _is_birth(node) and not _is_growth(node):
             yield from _raw(node.lhs)
             if operator(node) not in {"and", "unless"} or is_condition(node.rhs):
                 yield from _raw(node.rhs)
@@ -116,6 +117,23 @@ def _is_birth(node: Any) -> bool:
         and len(now) == len(earlier) == 1
         and now[0].name == earlier[0].name
         and earlier[0].offset is not None
+    )
+
+
+def _is_growth(node: Any) -> bool:
+    """Whether a node is `last_over_time(x[a]) - last_over_time(x[b] offset d) > 0`."""
+    difference, limit = bare(node.lhs), bare(node.rhs)
+    if operator(node) != ">" or not isinstance(difference, ql.BinaryExpr):
+        return False
+    sides = [bare(difference.lhs), bare(difference.rhs)]
+    read = [n for n in nodes(difference) if isinstance(n, ql.VectorSelector)]
+    return (
+        isinstance(limit, ql.NumberLiteral)
+        and limit.val == 0
+        and operator(difference) == "-"
+        and all(isinstance(n, ql.Call) and n.func.name == "last_over_time" for n in sides)
+        and len({n.name for n in read}) == 1
+        and [n.offset is None for n in read] == [True, False]
     )
 
 

@@ -70,12 +70,24 @@ def test_growth_is_of_counters_over_four_scrapes(expression: str, found: list[st
         "ese_slow_io_reports_total > 5 unless ese_slow_io_reports_total offset 1h",
         "ese_slow_io_reports_total > 0 unless ese_slow_io_reports_total",
         "ese_slow_io_reports_total - ese_slow_io_reports_total offset 1h > 0",
+        "last_over_time(ese_slow_io_reports_total[5m]) "
+        "- last_over_time(ese_slow_io_reports_total[1h] offset 5m)",
+        "last_over_time(ese_slow_io_reports_total[5m]) "
+        "- last_over_time(ese_slow_io_reports_total[1h]) > 0",
         "deriv(ese_slow_io_reports_total[1h]) > 0",
         "max_over_time(ese_slow_io_reports_total[1h:1m]) > 0",
     ],
 )
 def test_a_counter_that_is_looked_at_raw_is_found(expression: str) -> None:
     assert set(lint.raw_counters(expression)) == {"ese_slow_io_reports_total"}
+
+
+def test_the_growth_between_the_last_values_of_two_times_may_be_looked_at() -> None:
+    growth = (
+        "last_over_time(ese_slow_io_reports_total[5m]) "
+        "- last_over_time(ese_slow_io_reports_total[1h] offset 5m) > 0"
+    )
+    assert list(lint.raw_counters(f"sum by (job, instance) ({growth}) >= 3")) == []
 
 
 @pytest.mark.parametrize(
