@@ -153,6 +153,17 @@ def test_an_observed_database_is_not_told_to_be_at_risk() -> None:
     assert (one.tier, one.findings, one.verdict) == ("observed", (), "ok")
 
 
+def test_a_copy_that_became_passive_owes_no_defragmentation() -> None:
+    stopped = event(103, 31 * DAY, database="")
+    passive: dict[str, Any] = {"process": "MSExchangeRepl", "database": PATH.format("priv06")}
+    replaying = [event(301, (32 + n) * DAY, **passive) for n in range(28)]
+    (one,) = advised(*nights(30), stopped, event(326, 31 * DAY + 60, **passive), *replaying, days=58)
+    (still,) = advised(*nights(30), event(301, 57 * DAY, database=PATH.format("priv06")), days=58)
+
+    assert {each.task: each.deadline is None for each in one.forecasts}["defrag"]
+    assert not {each.task: each.deadline is None for each in still.forecasts}["defrag"]
+
+
 def test_what_its_source_did_not_read_to_the_end_makes_it_blind() -> None:
     folder = folder_of(nights(35), settings=SETTINGS, caught_up=False)
     (one,) = advise(folder.state, SETTINGS, EPOCH + NIGHT + 34.5 * DAY)

@@ -219,9 +219,12 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
 
 
 def _defrag_within(of: History, policy: Policy) -> float | None:
-    """Seconds in which online defragmentation should complete, None without a limit."""
+    """Seconds in which online defragmentation should complete, None without a limit.
+
+    A passive copy is not defragmented: it replays what the active one did.
+    """
     if of.model == "window":
-        return policy.defrag_complete_within
+        return None if of.role == "passive" else policy.defrag_complete_within
     return allowed_seconds(of) if of.model == "garbage_collection" else None
 
 
