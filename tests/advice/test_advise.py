@@ -8,7 +8,7 @@ from esewatch.advice.advise import Advice, advise
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
-from esewatch.model import Feed, Reading, Record
+from esewatch.model import CopyChecked, Feed, Reading, Record
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
 
 NIGHTLY = Window(start=datetime.time(1), duration=4 * HOUR)
@@ -157,11 +157,39 @@ def test_a_copy_that_became_passive_owes_no_defragmentation() -> None:
     stopped = event(103, 31 * DAY, database="")
     passive: dict[str, Any] = {"process": "MSExchangeRepl", "database": PATH.format("priv06")}
     replaying = [event(301, (32 + n) * DAY, **passive) for n in range(28)]
-    (one,) = advised(*nights(30), stopped, event(326, 31 * DAY + 60, **passive), *replaying, days=58)
+    (one,) = advised(
+        *nights(30), stopped, event(326, 31 * DAY + 60, **passive), *replaying, days=58
+    )
     (still,) = advised(*nights(30), event(301, 57 * DAY, database=PATH.format("priv06")), days=58)
 
     assert {each.task: each.deadline is None for each in one.forecasts}["defrag"]
     assert not {each.task: each.deadline is None for each in still.forecasts}["defrag"]
+
+
+@pytest.mark.parametrize(("age", "said"), [(5, "ok"), (40, "look")])
+def test_an_application_that_was_verified_too_long_ago_has_to_be_looked_at(
+    age: int, said: str
+) -> None:
+    of: dict[str, Any] = {
+        "provider": "ESENT",
+        "process": "certsrv",
+        "ese_instance": "",
+        "database": "c:\\windows\\system32\\certlog\\ca.edb",
+    }
+    checked = CopyChecked(
+        time=EPOCH + (50 - age) * DAY,
+        computer="EX01",
+        database=of["database"],
+        by="page_scan",
+        complete=True,
+        pages_seen=1000,
+        bad=0,
+    )
+    known = [event(326, n * DAY, **of) for n in range(50)]
+    (one,) = advised(*known, checked, days=50, settings=Settings())
+
+    assert (one.model, one.tier, one.findings) == ("application", "watched", ())
+    assert one.verdict == said
 
 
 def test_what_its_source_did_not_read_to_the_end_makes_it_blind() -> None:

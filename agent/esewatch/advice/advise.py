@@ -32,7 +32,14 @@ from esewatch.advice.forecast.deadline import at_work_until, defrag_deadline, sc
 from esewatch.advice.forecast.forecast import Course, Forecast, forecast
 from esewatch.advice.forecast.verdict import Verdict, blind_computers, trouble, verdict
 from esewatch.advice.history.history import History, as_copy, histories, outline
-from esewatch.advice.history.ledger import Copy, Deadline, Ledger, ledgers, verification_deadline
+from esewatch.advice.history.ledger import (
+    Copy,
+    Deadline,
+    Ledger,
+    ledgers,
+    verification_deadline,
+    why_unverified,
+)
 from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_defrag
 from esewatch.advice.window.instance_advice import instance_advice
 from esewatch.advice.window.window import WindowAdvice, window_advice
@@ -169,7 +176,7 @@ def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blin
     return verdict(
         trouble(of.bad_pages, of.damage, of.failed, judged.forecasts),
         {found.finding for found in findings},
-        unproven=of.tier == "watched" and of.model != "garbage_collection" and entry.last is None,
+        unproven=of.tier == "watched" and bool(why_unverified(of.model, entry)),
         blind=blind,
     )
 

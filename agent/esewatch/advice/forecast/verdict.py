@@ -55,8 +55,8 @@ def verdict(
 ) -> Verdict:
     """The worst verdict that applies to one database.
 
-    `unproven`: it is watched, its own maintenance would verify it, and no verification of it is
-    known. `blind`: a source of its computer is behind, so that its data may be old.
+    `unproven`: it is watched, and not verified as it should be (`why_unverified`). `blind`: a
+    source of its computer is behind, so that its data may be old.
     """
     if told.bad:
         return "bad_pages"

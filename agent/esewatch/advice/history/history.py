@@ -405,8 +405,9 @@ def _sampled(instance: Instance) -> tuple[float | None, float | None]:
     """
     if not instance.totals.keys() >= rollups.RATIO:
         return None, None
+    columns = instance.counters.items()
     last = [
-        max((each.last_time for key, each in instance.counters.items() if counter in key), default=0)
+        max((known.last_time for key, known in columns if counter in key), default=0.0)
         for counter in _RATIO_COUNTERS
     ]
     return instance.sampled_since, min(last) or None

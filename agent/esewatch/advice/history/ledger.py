@@ -21,6 +21,7 @@ from esewatch.advice.base.finding import (
     unknown_since,
     verification_overdue,
 )
+from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.base.staleness import one_window
 from esewatch.advice.base.time_at_work import Stretch, at_work
 from esewatch.advice.history.copies import REPLICATED, Member, comparable, copies_of
@@ -38,6 +39,7 @@ KNOWN_LONG = 14 * DAY
 """Seconds that it is known before anything else is reported as missing."""
 SLACK = 1.5
 """The next verification may take this many times as long as usual."""
+NO_VERIFICATION = "no verification is known"
 LATEST = 8
 """Completions that determine the usual interval."""
 BACKGROUND_BYTES_PER_SECOND = 1e6
@@ -235,6 +237,19 @@ def _judge(
     if (last is None or copy.model == "application") and not _asked_for(copy):
         return "unverified", None
     return "unverified", verification_overdue(last, silent, deadline, gap[1] if gap else None)
+
+
+def why_unverified(model: Model, entry: Ledger) -> str:
+    """Why the copy of a watched database is not verified, in words; empty where it is.
+
+    Directories are left out: all of them together have one sentence (`advice.unproven`).
+    """
+    if model == "garbage_collection":
+        return ""
+    if entry.last is None:
+        return NO_VERIFICATION
+    late = entry.standing == "unverified"
+    return "the last verification is older than it should be" if late else ""
 
 
 def _asked_for(copy: Copy) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 from esewatch import __version__
 from esewatch.advice.advise import Advice
 from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.scan_collisions import colliding_scans, scans_in
 from esewatch.advice.forecast.verdict import (
@@ -24,6 +25,7 @@ from esewatch.advice.forecast.verdict import (
     trouble,
 )
 from esewatch.advice.history.derived import AllDerived, Derived, derived
+from esewatch.advice.history.ledger import NO_VERIFICATION, why_unverified
 from esewatch.advice.history.pass_views import failed_tasks
 from esewatch.config import Settings, policy_for
 from esewatch.expose.formatting import tidy
@@ -262,6 +264,14 @@ class _Beside(NamedTuple):
     advice: Advice | None
 
 
+def _unproven(facts: Derived, model: Model, advice: Advice | None) -> str:
+    if facts.tier != "watched":
+        return ""
+    if advice is not None:
+        return why_unverified(model, advice.ledger)
+    return "" if facts.verified or model == "garbage_collection" else NO_VERIFICATION
+
+
 def _figures(
     database: Database, facts: Derived, beside: _Beside, settings: Settings, now: float
 ) -> DatabaseFigures:
@@ -269,12 +279,11 @@ def _figures(
     damage = known_damage(database, facts.told.damage)
     model = facts.member.model
     policy = policy_for(settings, database.database, database.computer)
-    proven = beside.advice.ledger.last if beside.advice else facts.verified
     forecasts = beside.advice.forecasts if beside.advice else ()
     urgency, reasons = judged(
         trouble(standing, damage, failed_tasks(views), forecasts),
         Grounds(standing, damage, beside.collisions, beside.blind, _findings(beside.advice)),
-        unproven=facts.tier == "watched" and model != "garbage_collection" and not proven,
+        unproven=_unproven(facts, model, beside.advice),
     )
     stale = stale_seconds(database, settings)
     return DatabaseFigures(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.advice.base.finding import DAMAGE_FINDINGS, DAMAGE_WORDS, Finding, counted
-from esewatch.advice.forecast.verdict import Trouble, Verdict, verdict
+from esewatch.advice.forecast.verdict import UNVERIFIED, Trouble, Verdict, verdict
 from esewatch.expose.formatting import plural, tidy
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.state.state import BadPage, Damage, DamageKind
@@ -25,8 +25,8 @@ class Grounds(NamedTuple):
     findings: Sequence[Finding]
 
 
-def judged(told: Trouble, known: Grounds, *, unproven: bool) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict and its reasons. `unproven`: it should be verified, and no proof is known."""
+def judged(told: Trouble, known: Grounds, *, unproven: str) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict and its reasons. `unproven`: why it is not verified, empty where it is."""
     reasons: list[str] = []
     bad = [page for page in known.pages if page.kind != "corrected"]
     if bad:
@@ -42,14 +42,14 @@ def judged(told: Trouble, known: Grounds, *, unproven: bool) -> tuple[Verdict, t
     names = {found.finding for found in known.findings}
     if neighbours:
         names.add("scans_collide")
-    if unproven and "never_verified" not in names:
+    if unproven and UNVERIFIED.isdisjoint(names):
         # No bad page is known, but nothing has verified every page either.
-        reasons.append("no verification is known")
+        reasons.append(unproven)
     said = {"investigate", *DAMAGE_FINDINGS} if known.pages or known.damage else set()
     reasons += [tidy(each.sentence) for each in known.findings if each.finding not in said]
     if known.blind:
         reasons.append(tidy(f"may be old: {known.blind}"))
-    return verdict(told, names, unproven=unproven, blind=bool(known.blind)), tuple(reasons)
+    return verdict(told, names, unproven=bool(unproven), blind=bool(known.blind)), tuple(reasons)
 
 
 def _neighbours(collisions: Sequence[str], findings: Sequence[Finding]) -> list[str]:
