@@ -1,5 +1,6 @@
 import pytest
 
+from esewatch.advice.history.pass_views import failed_tasks
 from esewatch.config import default_settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import acknowledge, forget, succeed
@@ -12,6 +13,7 @@ from esewatch.model import Batch, EsewatchError, PagesScanned
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
 
 SETTINGS = default_settings()
+FAILED = "ese_pass_last_failure_timestamp_seconds"
 PATCHED = "ese_page_patched_last_timestamp_seconds"
 
 
@@ -93,6 +95,23 @@ def test_a_repair_from_another_copy_is_told_until_it_is_dealt_with_and_a_later_o
     assert told() == []
     folder.fold("logs", Batch(records=[event(911, DAY, 2, fields={"page_number": 17})]))
     assert told() == [EPOCH + DAY]
+
+
+def test_a_failure_of_maintenance_is_told_until_it_is_dealt_with_and_a_later_one_again() -> None:
+    def told() -> list[float]:
+        found = families(folder.state, SETTINGS, EPOCH + 9 * DAY)
+        return [s.value for each in found for s in each.samples if each.name == FAILED]
+
+    def tasks() -> list[str]:
+        entry = the_database(folder)
+        return failed_tasks(views_in(folder.state, entry), entry.acknowledged)
+
+    folder = folder_of([event(718, 0, 1), event(724, HOUR, 2), event(717, DAY, 3)])
+    assert (told(), tasks()) == ([EPOCH + HOUR], ["zeroing"])
+    acknowledge(folder, "ex01", LABEL, [])
+    assert (told(), tasks()) == ([], [])
+    folder.fold("logs", Batch(records=[event(718, 2 * DAY, 4), event(724, 3 * DAY, 5)]))
+    assert (told(), tasks()) == ([EPOCH + 3 * DAY], ["zeroing"])
 
 
 def test_what_is_not_known_is_named() -> None:

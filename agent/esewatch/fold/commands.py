@@ -48,15 +48,16 @@ def acknowledge(
 ) -> Acknowledged:
     """Acknowledge known bad pages, all when none is named, with all else that is open.
 
-    When none is named, all damage, all I/O errors, the repairs from other copies and the open
-    errors of the instance are acknowledged too. Everything known is acknowledged: a page up to its
-    own last error, all else up to the last one, so that a clock that is wrong includes no later
-    ones. `told` has the facts from the database's surroundings. Raises EsewatchError when the
-    database is not known or a page is not known bad.
+    When none is named, all damage, all I/O errors, failures of its maintenance, the repairs from
+    other copies and the open errors of the instance are acknowledged too. Everything known is
+    acknowledged: a page up to its own last error, all else up to the last one, so that a clock that
+    is wrong includes no later ones. `told` has the facts from the database's surroundings. Raises
+    EsewatchError when the database is not known or a page is not known bad.
     """
     entry = _known(folder.state.databases.values(), computer, database)
     beside = told(entry)
-    bad = known_bad_pages(entry, views_in(folder.state, entry), beside.around)
+    views = views_in(folder.state, entry)
+    bad = known_bad_pages(entry, views, beside.around)
     unknown = sorted(set(pages) - {item.page for item in bad})
     if unknown:
         listed = ", ".join(map(str, unknown))
@@ -74,6 +75,7 @@ def acknowledge(
         times += io_errors(entry, instance)
         times += [notice.last for notice in beside.notices]
         times.append(entry.patched_last)
+        times += [view.last_failed for view in views.values() if view.last_failed is not None]
         of_computer = instances_on(folder.state, entry.computer)
         still = open_of(instance, of_computer, entry.acknowledged)
         errors = sum(count for count, _ in still.values())

@@ -244,7 +244,10 @@ def _instance() -> Instance:
     return Instance(
         computer="ex01",
         ese_instance="SG06",
-        counters={"x|online defrag pages read/sec|": CounterState(last_time=NOW, last_value=1.0)},
+        counters={
+            f"x|online defrag pages {what}/sec|": CounterState(last_time=NOW, last_value=1.0)
+            for what in ("read", "freed")
+        },
         gap_seconds=3600.0,
         errors={"io": (2, NOW - DAY), "version_store": (1, NOW - HOUR)},
         backup_sets={"ntbackup": BackupTotals(48e9, HOUR, NOW - 7 * HOUR)},

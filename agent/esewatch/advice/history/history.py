@@ -295,7 +295,7 @@ def _gather(
         sizes=rollups.sizes(entry.sizes),
         shares_instance=sharing if instance_label(entry) else 1,
         failures=[each.time for each in transitions if each.event_id in FAILS],
-        failed=failed_tasks(views),
+        failed=failed_tasks(views, entry.acknowledged),
         backups=backups,
         backup_spans=_backup_spans(state, entry),
         verified=verifications(entry, views, told.around, last_streamed),

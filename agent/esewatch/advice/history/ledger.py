@@ -240,7 +240,7 @@ def _judge(
 
 
 def why_unverified(model: Model, entry: Ledger) -> str:
-    """Why the copy of a watched database is not verified, in words; empty where it is.
+    """Reason why the copy of a watched database is not verified; empty where it is.
 
     Directories are left out: all of them together have one sentence (`advice.unproven`).
     """

@@ -34,10 +34,17 @@ def pages_of(entry: Database, views: Mapping[str, TaskView]) -> float | None:
     return float(last.pages_seen) if last and last.pages_seen else None
 
 
-def failed_tasks(views: Mapping[str, TaskSummary]) -> list[str]:
-    """Tasks whose open pass ended with an error and was not completed since."""
+def failed_tasks(views: Mapping[str, TaskSummary], acknowledged: float) -> list[str]:
+    """Tasks whose open pass ended with an error, was not completed since and is not acknowledged.
+
+    `acknowledged` is the time up to which a person acknowledged errors of the database.
+    """
     return [
-        task for task in TASKS if (current := views[task].current) is not None and current.failures
+        task
+        for task in TASKS
+        if (current := views[task].current) is not None
+        and current.failures
+        and (views[task].last_failed or 0.0) > acknowledged
     ]
 
 

@@ -281,7 +281,7 @@ def _figures(
     policy = policy_for(settings, database.database, database.computer)
     forecasts = beside.advice.forecasts if beside.advice else ()
     urgency, reasons = judged(
-        trouble(standing, damage, failed_tasks(views), forecasts),
+        trouble(standing, damage, failed_tasks(views, database.acknowledged), forecasts),
         Grounds(standing, damage, beside.collisions, beside.blind, _findings(beside.advice)),
         unproven=_unproven(facts, model, beside.advice),
     )

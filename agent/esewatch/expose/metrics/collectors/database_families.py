@@ -92,7 +92,8 @@ def add_database(
             # A choice that few make.
             continue
         of_task = {**labels, "task": task}
-        _add_task(out, of_task, view, view.running(now, traits.stale_seconds))
+        running = view.running(now, traits.stale_seconds)
+        _add_task(out, of_task, view, running, database.acknowledged)
         if task in SCANS:
             _add_scan(out, of_task, database, task)
     _add_work(out, labels, database)
@@ -194,14 +195,21 @@ def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born:
         out.add("ese_hung_io_reports_total", of_operation, database.hung_io.get(operation, 0))
 
 
-def _add_task(out: Samples, labels: Labels, view: TaskSummary, running: bool) -> None:
+def _add_task(
+    out: Samples, labels: Labels, view: TaskSummary, running: bool, acknowledged: float
+) -> None:
+    failed = view.last_failed
     out.add("ese_passes_started_total", labels, view.started)
     out.add("ese_passes_completed_total", labels, view.completed)
     out.add("ese_passes_interrupted_total", labels, view.interrupted)
     out.add("ese_passes_failed_total", labels, view.failed)
     out.add("ese_pass_running", labels, int(running))
     out.add("ese_pass_last_start_timestamp_seconds", labels, view.last_started)
-    out.add("ese_pass_last_failure_timestamp_seconds", labels, view.last_failed)
+    out.add(
+        "ese_pass_last_failure_timestamp_seconds",
+        labels,
+        failed if (failed or 0.0) > acknowledged else None,
+    )
     out.add("ese_pass_last_late_timestamp_seconds", labels, view.last_late)
     last = view.last_completed
     if last is not None:

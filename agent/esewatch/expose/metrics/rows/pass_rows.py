@@ -43,7 +43,7 @@ PASSES = (
     gauge(
         "ese_pass_last_failure_timestamp_seconds",
         TASK,
-        "Time of the latest error that ended a pass.",
+        "Time of the latest error that ended a pass, until it is acknowledged.",
         events_text(passes.FAILS),
     ),
     gauge(
