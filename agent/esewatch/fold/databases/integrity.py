@@ -398,8 +398,8 @@ def _healed_by(done: Pass, database: Database) -> list[BadPage]:
     if not counted or counted < 0 or done.partial:
         return []
     met = _met_in(done, database)
-    pages = list(dict.fromkeys(bad.page for bad in reversed(met)))[counted:]
-    return [bad for bad in met if bad.page in pages and bad.last <= (done.ended or 0.0)]
+    healed = {*list(dict.fromkeys(bad.page for bad in reversed(met)))[counted:]}
+    return [bad for bad in met if bad.page in healed and bad.last <= (done.ended or 0.0)]
 
 
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
