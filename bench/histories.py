@@ -57,13 +57,16 @@ def _instance(computer: str, name: str, midnight: float, number: int) -> Instanc
             amount = amount if series != rollups.PAGES_FREED else amount / (60 + number % 80)
             rollups.add(days, midnight - ago * DAY + 2 * HOUR, field, amount)
             totals[series] += amount
-    counter = "msexchange database ==> instances|online defrag pages read/sec|"
+    counter = "msexchange database ==> instances|online defrag pages {}/sec|"
     return Instance(
         computer=computer,
         ese_instance=name,
         process="MSExchangeIS",
         named_by_event=True,
-        counters={f"{counter}{name.lower()}": CounterState(midnight + 5 * HOUR, 0.0)},
+        counters={
+            f"{counter.format(what)}{name.lower()}": CounterState(midnight + 5 * HOUR, 0.0)
+            for what in ("read", "freed")
+        },
         totals=totals,
         days=days,
         sampled_since=midnight - rollups.MAX_DAYS * DAY,
