@@ -30,7 +30,7 @@ LATER = {
     "three slow requests within an hour are a ticket, reads and writes together",
     # Its median is of what it reported itself, so that it comes a minute earlier.
     "reads that were half as slow before and are after it are told (critical) while it lasts",
-    # The new worker begins with the count of the old one: no sample from before the burst has its name.
+    # The new worker begins with the count of the old one: it has no sample from before the burst.
     "hung requests page when an agent that did not answer for a quarter of an hour is back",
     # It is about the workers.
     "what a worker owned that died is told after a quarter of an hour, until another one has it",
