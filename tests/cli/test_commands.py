@@ -57,6 +57,34 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("logged", "said"),
+    [
+        ([474], f"acknowledged 1 bad page of {LABEL}"),
+        ([474, 516, 539], f"acknowledged 1 bad page and 2 reports of damage of {LABEL}"),
+        ([492], f"acknowledged 1 open error of its instance of {LABEL}"),
+        ([718, 724], f"acknowledged all other errors and notices of {LABEL}"),
+        ([905], f"acknowledged all other errors and notices of {LABEL}"),
+        ([700], f"nothing of {LABEL} was open"),
+    ],
+)
+def test_ack_says_what_it_acknowledged(
+    logged: list[int], said: str, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [
+        event(each, n, n, fields={"page_number": 17} if each in {474, 905} else {})
+        for n, each in enumerate((105, *logged), start=1)
+    ]
+    journal = Journal(config.parent / "journal.db")
+    folder = folder_of(events)
+    journal.commit(folder.state, folder.changed, {})
+    journal.close()
+    assert main(["ack", "--config.file", str(config), LABEL]) == 0
+    assert capsys.readouterr().out == said + "\n"
+    assert main(["ack", "--config.file", str(config), LABEL]) == 0
+    assert capsys.readouterr().out == f"nothing of {LABEL} was open\n"
+
+
 def bad_pages(config: Path) -> list[int]:
     journal = Journal(config.parent / "journal.db")
     state, _ = journal.load()
@@ -190,7 +218,7 @@ def test_ack_and_forget_go_through_the_daemon_while_it_runs(
     try:
         where = ["--config.file", str(config), "--web.address", server.address]
         assert main(["ack", *where, LABEL, "17"]) == 0
-        assert capsys.readouterr().out == f"acknowledged 1 bad pages of {LABEL}\n"
+        assert capsys.readouterr().out == f"acknowledged 1 bad page of {LABEL}\n"
         assert main(["ack", *where, LABEL, "99"]) == 2
         assert "page 99" in capsys.readouterr().err
         assert main(["ack", "--config.file", str(config), "--web.address", ":1", LABEL]) == 2

@@ -113,7 +113,7 @@ def test_pages_are_acknowledged_in_the_journal_of_their_partition(
 ) -> None:
     assert main(["ack", "--config.file", str(config), "--computer", "ex12", DATABASE, "18"]) == 0
 
-    assert capsys.readouterr().out == f"acknowledged 1 bad pages of {DATABASE}\n"
+    assert capsys.readouterr().out == f"acknowledged 1 bad page of {DATABASE}\n"
     assert (bad_pages(config, 3), bad_pages(config, 12)) == ([17], [19])
 
 

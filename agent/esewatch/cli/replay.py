@@ -13,11 +13,12 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from esewatch.advice.base.finding import counted
 from esewatch.advice.history.surroundings import is_damaged
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.config.units import parse_duration, show_duration
-from esewatch.expose.formatting import iso_time, plural, size
+from esewatch.expose.formatting import iso_time, size
 from esewatch.expose.replay.replay_files import (
     GZIP,
     MonthFiles,
@@ -214,7 +215,7 @@ def _estimate(output: Path, needed: int, files: int) -> None:
     free = shutil.disk_usage(output.parent).free
     packed = output.suffix == GZIP
     room = needed // LEAST_PACKED if packed else needed
-    told = f"{plural(files, 'file')} with about {size(needed)} of text"
+    told = f"{counted(files, 'file')} with about {size(needed)} of text"
     if room > free:
         raise EsewatchError(
             f"{output.parent}: too little space: {told}{', compressed' if packed else ''}, and"

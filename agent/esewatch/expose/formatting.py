@@ -36,11 +36,6 @@ def tidy(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    """`1 page`, `2 pages`; thousands apart."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def iso_time(time: float | None) -> str | None:
     """`2007-06-21T03:14:15.123Z`, with microseconds where there are any.
 

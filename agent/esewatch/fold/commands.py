@@ -33,6 +33,9 @@ class Acknowledged(NamedTuple):
     """Reports of damage that belongs to no page."""
     errors: int = 0
     """Open errors of its instance."""
+    others: bool = False
+    """Failed reads and writes, failures of maintenance, notices of other programs, errors without
+    an explanation or repairs from other copies."""
 
 
 def _nothing(_: Database) -> OutsideFacts:
@@ -68,22 +71,26 @@ def acknowledge(
     for item in meant:
         last_errors[item.page] = max(item.last, last_errors.get(item.page, 0.0))
     times = [each.times[-1] for each in damage.values()]
-    errors = 0
+    errors, others = 0, False
     if not pages:
-        times += [error.last for error in beside.errors.values()]
         instance = folder.state.instances.get(instance_key(entry))
-        times += io_errors(entry, instance)
-        times += [notice.last for notice in beside.notices]
-        times.append(entry.patched_last)
-        times += [view.last_failed for view in views.values() if view.last_failed is not None]
+        others_at = [
+            entry.patched_last,
+            *io_errors(entry, instance),
+            *(error.last for error in beside.errors.values()),
+            *(notice.last for notice in beside.notices),
+            *(view.last_failed for view in views.values() if view.last_failed is not None),
+        ]
+        others = max(others_at) > entry.acknowledged
         of_computer = instances_on(folder.state, entry.computer)
         still = open_of(instance, of_computer, entry.acknowledged)
         errors = sum(count for count, _ in still.values())
-        times += [last for _, last in still.values()]
-    others = max(times, default=0.0)
-    if last_errors or others:
-        folder.acknowledge(entry.computer, entry.database, last_errors, others)
-    return Acknowledged(count_pages(meant), sum(each.count for each in damage.values()), errors)
+        times += [*others_at, *(last for _, last in still.values())]
+    latest = max(times, default=0.0)
+    if last_errors or latest:
+        folder.acknowledge(entry.computer, entry.database, last_errors, latest)
+    reports = sum(each.count for each in damage.values())
+    return Acknowledged(count_pages(meant), reports, errors, others)
 
 
 def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, str]) -> None:

@@ -326,7 +326,7 @@ def test_forget_and_ack_reach_the_daemon() -> None:
             {"computer": computer, "database": database, "pages": [17, 4711]}
         ).encode()
         answer = ask(server, "/api/v1/ack", method="POST", headers=LOCAL, body=body)
-        counts = {"acknowledged": 2, "damage": 0, "errors": 0}
+        counts = {"acknowledged": 2, "damage": 0, "errors": 0, "others": False}
         assert (answer.status, json.loads(answer.body)) == (200, counts)
     assert view.forgotten == [PRIV03]
     assert view.acknowledged == [(*PRIV03, [17, 4711])]

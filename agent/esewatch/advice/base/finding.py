@@ -405,9 +405,9 @@ def span(seconds: float) -> str:
     return " ".join(part for part in parts if part)
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """`1 page`, `2,000 pages`."""
-    return f"{number:,} {one if number == 1 else many}"
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 page`, `2,000 pages`; `many` where an `s` does not make the plural."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -13,9 +13,9 @@ def pass_figures(done: Pass) -> str:
     took = done.work_seconds if done.work_seconds is not None else done.wall_seconds
     how = "of work" if done.work_seconds is not None else "from start to end"
     parts = (
-        f"{_count(done.pages_freed, 'page')} freed" if done.pages_freed is not None else "",
-        f"{_count(done.pages_seen, 'page')} seen" if done.pages_seen is not None else "",
-        _count(done.bad_checksums, "bad checksum") if done.bad_checksums is not None else "",
+        f"{counted(done.pages_freed, 'page')} freed" if done.pages_freed is not None else "",
+        f"{counted(done.pages_seen, 'page')} seen" if done.pages_seen is not None else "",
+        counted(done.bad_checksums, "bad checksum") if done.bad_checksums is not None else "",
         f"{span(took)} {how}" if took is not None else "",
         _runs(done),
     )
@@ -47,10 +47,6 @@ def _told(done: Pass) -> str:
 
 
 def _runs(done: Pass) -> str:
-    runs = _count(done.invocations, "run") if done.invocations is not None else ""
-    over = f"over {_count(done.days, 'day')}" if done.days is not None else ""
+    runs = counted(done.invocations, "run") if done.invocations is not None else ""
+    over = f"over {counted(done.days, 'day')}" if done.days is not None else ""
     return f"{runs} {over}".strip()
-
-
-def _count(number: int, one: str) -> str:
-    return counted(number, one, f"{one}s")

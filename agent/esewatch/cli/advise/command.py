@@ -164,7 +164,7 @@ def _tell_unknown(state: State) -> None:
     ]
     if unknown:
         rest = len(unknown) - NAMED
-        more = [counted(rest, "other instance", "other instances")] if rest > 0 else []
+        more = [counted(rest, "other instance")] if rest > 0 else []
         print(
             f"esewatch: no advice for {visible(listed([*unknown[:NAMED], *more]))}: there are only"
             " counters, and no event names a database",

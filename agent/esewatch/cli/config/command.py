@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from esewatch.advice.base.finding import counted, listed
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.cli.local import add_address_options, post
 from esewatch.cli.options import (
@@ -206,17 +207,31 @@ def ack_pages(options: argparse.Namespace) -> int:
         }
         answer = post(options, "ack", body)
         done = Acknowledged(
-            int(answer["acknowledged"]), int(answer.get("damage", 0)), int(answer.get("errors", 0))
+            int(answer["acknowledged"]),
+            int(answer.get("damage", 0)),
+            int(answer.get("errors", 0)),
+            bool(answer.get("others", False)),
         )
     else:
         with _Edit(journals, options) as folders:
             folder = folder_of(folders, options.computer, options.database)
             told = surroundings(together([each.state for each in folders]), folder.settings)
             done = acknowledge(folder, options.computer, options.database, options.pages, told)
-    damage = f" and {done.damage} reports of damage" if done.damage else ""
-    errors = f" and {done.errors} open errors of its instance" if done.errors else ""
-    print(f"acknowledged {done.pages} bad pages{damage}{errors} of {options.database}")
+    print(_said(done, options.database))
     return 0
+
+
+def _said(done: Acknowledged, database: str) -> str:
+    parts = [
+        counted(done.pages, "bad page") if done.pages else "",
+        counted(done.damage, "report of damage", "reports of damage") if done.damage else "",
+        counted(done.errors, "open error of its instance", "open errors of its instance")
+        if done.errors
+        else "",
+        "all other errors and notices" if done.others else "",
+    ]
+    what = listed([part for part in parts if part])
+    return f"acknowledged {what} of {database}" if what else f"nothing of {database} was open"
 
 
 def _journals(options: argparse.Namespace) -> list[Journal]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from esewatch.advice.base.finding import counted
 from esewatch.cli.advise.command import journaled
 from esewatch.cli.doctor.agent import not_taken_up, of_daemon, of_journal, restarting
 from esewatch.cli.doctor.known_state import KnownState
@@ -30,7 +31,6 @@ from esewatch.cli.options import (
     load_settings,
 )
 from esewatch.config import FileSource, Kafka, LogFiles, Settings
-from esewatch.expose.formatting import plural
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
 from esewatch.fold.state.state import State
@@ -87,7 +87,7 @@ def print_problems(options: argparse.Namespace) -> int:
     for line in (json_lines if options.format == "json" else text_lines)(problems):
         sys.stdout.write(line + "\n")
     needed = sum(problem.needs_person for problem in problems)
-    end = f"{plural(needed, 'problem')} to fix" if needed else "nothing to do"
+    end = f"{counted(needed, 'problem')} to fix" if needed else "nothing to do"
     # JSON is read by programs: one object a line and nothing else.
     beside = sys.stderr if options.format == "json" else sys.stdout
     beside.write(visible(f"checked {looked}: {end}") + "\n")
@@ -153,8 +153,8 @@ def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Pro
     found += _without_consequences(told, files, known)
     looked = (
         f"{'' if options.config else 'no configuration (--config.file), '}"
-        f"{known.whence}, {plural(len(settings.sources), 'source')}, "
-        f"{plural(len(known.state.databases), 'database')}, the daemon at {options.address}, "
+        f"{known.whence}, {counted(len(settings.sources), 'source')}, "
+        f"{counted(len(known.state.databases), 'database')}, the daemon at {options.address}, "
         f"files as {account.name}"
     )
     return in_order(found), looked

@@ -10,8 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from esewatch.advice.base.finding import counted
 from esewatch.cli.inputs.decoding import Input, decoded, size_of
-from esewatch.expose.formatting import plural
 from esewatch.model import Batch, EsewatchError, SourceError, Unreadable, UnsupportedError
 from esewatch.names import visible
 from esewatch.sources.detect_input import expand
@@ -35,7 +35,7 @@ class _Alike:
     def summed_up(self) -> Iterator[str]:
         for (path, reason), count in self._counts.items():
             if count > SAID_ALIKE:
-                yield f"{path}: {plural(count - SAID_ALIKE, 'more piece')}: {reason}"
+                yield f"{path}: {counted(count - SAID_ALIKE, 'more piece')}: {reason}"
 
 
 class Reader:

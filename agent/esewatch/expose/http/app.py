@@ -388,9 +388,13 @@ class App:
             raise RefusedError(503, f"Done, but not stored yet: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
-        counts = {"acknowledged": done.pages, "damage": done.damage, "errors": done.errors}
-        body = msgspec.json.encode(counts)
-        return Response(body=body, content_type=JSON)
+        answer = {
+            "acknowledged": done.pages,
+            "damage": done.damage,
+            "errors": done.errors,
+            "others": done.others,
+        }
+        return Response(body=msgspec.json.encode(answer), content_type=JSON)
 
     def _reload(self, _: Request) -> Response:
         try:

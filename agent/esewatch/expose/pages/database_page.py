@@ -7,11 +7,12 @@ from typing import NamedTuple
 import msgspec
 from markupsafe import Markup
 
+from esewatch.advice.base.finding import counted
 from esewatch.advice.history.history import history
 from esewatch.advice.window.lone_ends import pass_figures
 from esewatch.advice.window.window_changes import window_changes
 from esewatch.config import Settings, policy_for
-from esewatch.expose.formatting import count, duration, plural, tidy
+from esewatch.expose.formatting import count, duration, tidy
 from esewatch.expose.pages.database_timeline import TimelineEntry, database_timeline
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.pictures import Pictures, pictures
@@ -289,9 +290,9 @@ def _open_outcome(current: Pass, running: bool) -> str:
 def _setbacks(done: Pass) -> str:
     parts = []
     if done.interruptions:
-        parts.append(plural(done.interruptions, "interruption"))
+        parts.append(counted(done.interruptions, "interruption"))
     if done.failures:
-        parts.append(plural(done.failures, "failure"))
+        parts.append(counted(done.failures, "failure"))
     return f" ({', '.join(parts)})" if parts else ""
 
 

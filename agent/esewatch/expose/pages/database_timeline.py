@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from esewatch.advice.base.finding import DAMAGE_WORDS
-from esewatch.expose.formatting import BAD_KINDS, VERIFIERS, plural
+from esewatch.advice.base.finding import DAMAGE_WORDS, counted
+from esewatch.expose.formatting import BAD_KINDS, VERIFIERS
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import ALL_PAGES
 from esewatch.fold.state.database_state import BadPage, Damage, DamageKind, Database
@@ -71,7 +71,7 @@ def _found_bad(kind: str, pages: Sequence[BadPage]) -> TimelineEntry:
     located = sorted({bad.page for bad in pages if bad.page != UNLOCATED})
     count = sum(bad.pages for bad in pages)
     named = f" {_runs(located)}" if located else ""
-    pages_word = f"Page{named}" if count == 1 else f"{plural(count, 'page')}{named}"
+    pages_word = f"Page{named}" if count == 1 else f"{counted(count, 'page')}{named}"
     verb = "was" if count == 1 else "were"
     return TimelineEntry(pages[0].first, f"{pages_word} {verb} first reported: {BAD_KINDS[kind]}.")
 
@@ -96,7 +96,7 @@ def _damaged(damage: Mapping[DamageKind, Damage]) -> Iterator[TimelineEntry]:
     for kind, each in damage.items():
         if each.times:
             one, many = DAMAGE_WORDS[kind]
-            more = f" (the last of {plural(each.count, one, many)})" if each.count > 1 else ""
+            more = f" (the last of {counted(each.count, one, many)})" if each.count > 1 else ""
             yield TimelineEntry(each.times[-1], f"{one[0].upper()}{one[1:]}{more}.")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from esewatch import __version__
+from esewatch.advice.base.finding import counted
 from esewatch.advice.forecast.verdict import Verdict
 from esewatch.advice.window.window_rules import Action
 from esewatch.expose.formatting import (
@@ -16,7 +17,6 @@ from esewatch.expose.formatting import (
     days,
     duration,
     number,
-    plural,
     second_tag,
     size,
     tidy,
@@ -212,7 +212,7 @@ def _environment() -> "Environment":
         days=days,
         figure_cells=figure_cells,
         number=number,
-        plural=plural,
+        counted=counted,
         remedies=runbook_links,
         second=second_tag,
         size=size,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from esewatch.advice.base.finding import DAMAGE_FINDINGS, DAMAGE_WORDS, Finding, counted
 from esewatch.advice.forecast.verdict import UNVERIFIED, Trouble, Verdict, verdict
-from esewatch.expose.formatting import plural, tidy
+from esewatch.expose.formatting import tidy
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.state.state import BadPage, Damage, DamageKind
 
@@ -31,9 +31,9 @@ def judged(told: Trouble, known: Grounds, *, unproven: str) -> tuple[Verdict, tu
     bad = [page for page in known.pages if page.kind != "corrected"]
     if bad:
         found = " (found in history)" if all(page.history for page in bad) else ""
-        reasons.append(f"{plural(count_pages(bad), 'known bad page')}{found}")
+        reasons.append(f"{counted(count_pages(bad), 'known bad page')}{found}")
     if told.corrected:
-        reasons.append(plural(told.corrected, "corrected page"))
+        reasons.append(counted(told.corrected, "corrected page"))
     reasons += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in known.damage.items()]
     reasons += [f"{task} failed and has not completed since" for task in told.failed]
     reasons += [f"{task} may end after its deadline" for task in told.late]

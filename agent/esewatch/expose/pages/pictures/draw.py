@@ -126,7 +126,7 @@ def window_bar(found: WindowUse) -> Markup:
     text = ", ".join(words)
     if found.openings:
         used = [f"{WORDS[use.kind]} {duration(use.seconds)}" for use in found.used]
-        of = counted(found.openings, "window", "windows")
+        of = counted(found.openings, "window")
         text += f". Median use of the last {of}: {listed(used) or 'nothing ran'}"
     image = picture("window-bar", text, TOP + ROW * len(rows), texts, Markup("").join(drawn))
     caption = f"The window and its use, times in {found.zone}"

@@ -9,7 +9,7 @@ from esewatch.advice.base.finding import DAMAGE_WORDS, Proof, counted
 from esewatch.advice.history.history import History
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config.calendar import CALENDAR
-from esewatch.expose.formatting import VERIFIERS, count, duration, plural, tidy
+from esewatch.expose.formatting import VERIFIERS, count, duration, tidy
 from esewatch.expose.pages.overview import DatabaseFigures
 
 NO_WINDOW = {
@@ -69,9 +69,9 @@ def _pages(
     corrected = bad.pop("corrected", 0)
     parts = []
     if bad:
-        parts.append(plural(sum(bad.values()), "known bad page"))
+        parts.append(counted(sum(bad.values()), "known bad page"))
     if corrected:
-        parts.append(plural(corrected, "corrected page"))
+        parts.append(counted(corrected, "corrected page"))
     parts += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in history.damage.items()]
     said = advice.findings if advice is not None else ()
     findings = {each.finding: each.sentence for each in said}

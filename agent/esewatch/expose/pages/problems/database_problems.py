@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 import msgspec
 
+from esewatch.advice.base.finding import counted
 from esewatch.advice.history.copies import Member
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.ese.counters.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
-from esewatch.expose.formatting import plural
 from esewatch.expose.pages.hidden_counters import Hidden, commands_of
 from esewatch.expose.pages.problems.problem import (
     Problem,
@@ -173,7 +173,7 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
     return Problem(
         problem="counters_missing",
         computer=computer,
-        sentence=f"no counters of it are read ({plural(len(known), 'database')}): no ratio, no "
+        sentence=f"no counters of it are read ({counted(len(known), 'database')}): no ratio, no "
         "latencies, no cache. Log them, and name the files in a source perfmon_csv",
         command=LOGMAN.format(_JOB[library]),
         setting=endpoint_setting(computer),

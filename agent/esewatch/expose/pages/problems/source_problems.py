@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 
+from esewatch.advice.base.finding import counted
 from esewatch.advice.base.staleness import DAY, two_windows
 from esewatch.config import (
     Disks,
@@ -17,7 +18,7 @@ from esewatch.config import (
     WindowsCounters,
     WindowsLog,
 )
-from esewatch.expose.formatting import duration, plural, size
+from esewatch.expose.formatting import duration, size
 from esewatch.expose.pages.problems.problem import Problem, listed_names
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.state.state import Channel, SourceState, State
@@ -77,8 +78,8 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
     if state.databases_dropped:
         yield Problem(
             problem="databases_dropped",
-            sentence=f"{plural(state.databases_dropped, 'name')} not taken in, as max_databases is "
-            "reached (databases, instances, devices, computers, channels, event ids): "
+            sentence=f"{counted(state.databases_dropped, 'name')} not taken in, as max_databases "
+            "is reached (databases, instances, devices, computers, channels, event ids): "
             + _some(state),
             setting=f"max_databases: {2 * settings.max_databases}",
             needs_person=True,
@@ -114,7 +115,7 @@ def _source(
         yield Problem(
             problem="unreadable_input",
             source=entry.name,
-            sentence=f"{plural(source.unreadable, 'piece')} of its input could not be read: "
+            sentence=f"{counted(source.unreadable, 'piece')} of its input could not be read: "
             "the log of esewatch names file and place",
             command=_search_log("unreadable"),
             needs_person=many,
@@ -219,7 +220,7 @@ def _clock(entry: SourceSettings, source: SourceState, now: float) -> Iterator[P
         yield Problem(
             problem="clock_skew",
             source=entry.name,
-            sentence=f"{plural(source.implausible, 'record')} had a time more than a day later "
+            sentence=f"{counted(source.implausible, 'record')} had a time more than a day later "
             "than the clock of this machine and were read without their time",
             command="w32tm /resync",
             needs_person=source.implausible * MANY > source.records,
@@ -233,7 +234,7 @@ def _missed(channel: Channel, now: float) -> Iterator[Problem]:
         yield Problem(
             problem="records_missed",
             computer=channel.computer,
-            sentence=f"{plural(missing, 'record')} of the log {channel.channel} were gone before "
+            sentence=f"{counted(missing, 'record')} of the log {channel.channel} were gone before "
             f"they were read, in the last {GAP_DAYS} days: the log is too small for the interval "
             "at which it is read, or files were removed",
             needs_person=True,

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import msgspec
 
 from esewatch.advice.advise import Advice
+from esewatch.advice.base.finding import counted
 from esewatch.advice.forecast.verdict import UNVERIFIED
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
-from esewatch.expose.formatting import plural, tidy
+from esewatch.expose.formatting import tidy
 from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases, last_checks
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
 from esewatch.expose.pages.database_table import MAX_ADVICE_ROWS, TableRow, window_rows
@@ -165,18 +166,18 @@ def result_sentence(report: ReportPage) -> str:
     """`12 databases: 1 with bad pages, 2 unverified`, and what could not be read."""
     parts = [_result_of_databases(report)]
     if report.read.unread:
-        parts.append(f"{plural(len(report.read.unread), 'input')} could not be read")
+        parts.append(f"{counted(len(report.read.unread), 'input')} could not be read")
     if report.read.untimed:
-        parts.append(f"{plural(report.read.untimed, 'event has', 'events have')} no time")
+        parts.append(f"{counted(report.read.untimed, 'event has', 'events have')} no time")
     return "; ".join(parts)
 
 
 def _result_of_databases(report: ReportPage) -> str:
     shown = report.databases
     if not shown:
-        read = plural(len(report.read.inputs) - len(report.read.unread), "input")
+        read = counted(len(report.read.inputs) - len(report.read.unread), "input")
         found = (
-            plural(report.read.records, "ESE record") if report.read.records else "no ESE record"
+            counted(report.read.records, "ESE record") if report.read.records else "no ESE record"
         )
         return f"no ESE database in {read} ({found}): nothing is known of any database"
     told = {
@@ -187,7 +188,7 @@ def _result_of_databases(report: ReportPage) -> str:
         "on computers with missing or stale data": _number_blind(report),
     }
     wrong = [f"{number:,} {what}" for what, number in told.items() if number]
-    databases = plural(len(shown), "database")
+    databases = counted(len(shown), "database")
     if wrong:
         return f"{databases}: {', '.join(wrong)}"
     watched = any(each.tier == "watched" for each in shown)
@@ -263,14 +264,14 @@ def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
     if not figures and backups.rows:
         groups = len({(row.computer, row.ese_instance) for row in backups.rows})
         return (
-            f"These logs record backups of {plural(groups, 'storage group')};"
+            f"These logs record backups of {counted(groups, 'storage group')};"
             " no event names a database."
         )
     if not figures:
         return "No ESE database is named in these logs, so this page judges none."
     bad = [each for each in figures if each.status == "bad"]
-    computers = plural(len({each.computer for each in figures}), "computer")
-    databases = plural(len(figures), "database")
+    computers = counted(len({each.computer for each in figures}), "computer")
+    databases = counted(len(figures), "database")
     if not bad:
         return f"No bad page is known in {databases} on {computers}."
     named = ", ".join(f"{each.name} on {each.computer}" for each in bad[:3])
@@ -288,7 +289,7 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
     if not never:
         return "Every page of every watched database was verified at least once."
     return (
-        f"{len(never):,} of {plural(len(watched), 'watched database')} {have} never been fully"
+        f"{len(never):,} of {counted(len(watched), 'watched database')} {have} never been fully"
         " verified in these logs; undetected bad pages are possible."
     )
 
