@@ -166,6 +166,22 @@ def test_a_copy_that_became_passive_owes_no_defragmentation() -> None:
     assert not {each.task: each.deadline is None for each in still.forecasts}["defrag"]
 
 
+def test_a_copy_that_became_active_again_has_the_whole_time_to_defragment() -> None:
+    came_back: dict[str, Any] = {
+        "provider": "MSExchangeRepl",
+        "process": "",
+        "database": "",
+        "ese_instance": "",
+        "companion": True,
+        "strings": ("SG06",),
+        "fields": {"state": "failover"},
+    }
+    (one,) = advised(*nights(30), event(308, 58 * DAY, **came_back), days=59)
+
+    deadlines = {each.task: each.deadline for each in one.forecasts}
+    assert deadlines["defrag"] == EPOCH + (58 + 14) * DAY
+
+
 @pytest.mark.parametrize(("age", "said"), [(5, "ok"), (40, "look")])
 def test_an_application_that_was_verified_too_long_ago_has_to_be_looked_at(
     age: int, said: str

@@ -211,7 +211,7 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
         sizes=of.sizes,
         gaps=of.event_gaps,
         deadline=at_work_until(
-            defrag_deadline(of.defrag_passes, within), within or 0.0, of.off, now
+            defrag_deadline(of.defrag_passes, within, of.role_changes), within or 0.0, of.off, now
         ),
     )
     scan = course._replace(

@@ -28,13 +28,18 @@ def at_work_until(
     return deadline + max(0.0, now - since - at_work(off, since, now))
 
 
-def defrag_deadline(passes: Sequence[Pass], allowed: float | None) -> float | None:
+def defrag_deadline(
+    passes: Sequence[Pass], allowed: float | None, role_changes: Sequence[float] = ()
+) -> float | None:
     """Time by which defragmentation should have completed again (epoch seconds).
 
-    Counted from its last completion, or from the first start known; `allowed` is the policy's
-    `defrag_complete_within`, None without a limit.
+    Counted from its last completion, or from the first start known, and from the copy's last change
+    of role; `allowed` is the policy's `defrag_complete_within`, None without a limit.
     """
-    return None if allowed is None else _after_last(passes, allowed)
+    due = None if allowed is None else _after_last(passes, allowed)
+    if due is None or allowed is None:
+        return None
+    return max([due, *(time + allowed for time in role_changes)])
 
 
 def _after_last(passes: Sequence[Pass], allowed: float) -> float | None:
