@@ -112,6 +112,19 @@ def test_details_are_a_page_for_each_database_that_the_report_leads_to(tmp_path:
         assert {"script", "iframe", "form"}.isdisjoint(detail.names())
 
 
+@pytest.mark.parametrize("name", ["20240131.evtx", "20240131.json", "2024.html"])
+def test_details_delete_no_file_that_a_report_did_not_write(
+    name: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "of the user"
+    folder.mkdir()
+    (folder / name).write_text("<title>mine</title>")
+    page = tmp_path / "report.html"
+    assert main(["report", str(log), "-o", str(page), "--details", str(folder)]) == 2
+    assert f"holds other files, such as {name}" in capsys.readouterr().err
+    assert (folder / name).read_text() == "<title>mine</title>"
+
+
 def test_details_never_take_the_place_of_other_files(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -114,7 +114,8 @@ class Publisher(ABC):
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read does not count."""
-        known = self._folder.state.sources.values()
+        # HTTP threads ask without the lock: a copy, which is made at once.
+        known = list(self._folder.state.sources.values())
         return [source.name for source in known if source.baseline and source.up]
 
     def ready(self) -> tuple[bool, str]:

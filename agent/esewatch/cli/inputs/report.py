@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import time
@@ -28,6 +29,10 @@ from esewatch.expose.pages.report.report_page import (
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
 from esewatch.names import visible
+
+_DETAIL = re.compile(r"[0-9]{4,}\.html")
+_TITLE = b"ESE maintenance report</title>"
+_HEAD_BYTES = 65536
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -105,10 +110,11 @@ def _write_whole(output: Path, text: str) -> None:
     if output.exists() and not output.is_file():
         output.write_text(text, encoding="utf-8")
         return
+    output = output.resolve()  # a link may lead to another file system
     with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as folder:
         made = Path(folder) / output.name
         made.write_text(text, encoding="utf-8")
-        made.replace(output.resolve())
+        made.replace(output)
 
 
 def _advised(state: State, settings: Settings, now: float) -> Iterator[Advised]:
@@ -125,18 +131,26 @@ def _advised(state: State, settings: Settings, now: float) -> Iterator[Advised]:
 def _write_details(pages: DatabasePages, report: ReportPage, folder: Path, output: Path) -> None:
     """A page for each database. Raises EsewatchError for a folder with other files in it."""
     folder.mkdir(parents=True, exist_ok=True)
-    others = [each.name for each in folder.iterdir() if not each.name[:-5].isdecimal()]
-    if others:
+    there = list(folder.iterdir())
+    if others := [each.name for each in there if not _is_detail(each)]:
         raise EsewatchError(
             f"{folder}: holds other files, such as {min(others)}: name a new folder for the details"
         )
-    for old in folder.iterdir():
+    for old in there:
         old.unlink()
     back = _address(output, folder / "0001.html")
     for name, figures in progress_bar(report.files, desc="details", unit=" pages"):
         page = render_detail(pages.of(figures), back)
         (folder / name).write_text(page, encoding="utf-8")
     print(visible(f"esewatch: wrote {len(report.files):,} pages in {folder}"), file=sys.stderr)
+
+
+def _is_detail(path: Path) -> bool:
+    """True if an earlier report wrote this page: by its name and its title."""
+    if not _DETAIL.fullmatch(path.name) or path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _TITLE in file.read(_HEAD_BYTES)
 
 
 def _address(target: Path, page: Path) -> str:
