@@ -196,7 +196,7 @@ class Daemon(Publisher):
         Raises EsewatchError with the reason. Called from any thread but the reading one.
         """
         try:
-            self._reload_queue.give(self._load_settings(), RELOAD_SECONDS)
+            self._reload_queue.give(self._load_settings, RELOAD_SECONDS)
             self._health.reloaded(self._clock())
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__

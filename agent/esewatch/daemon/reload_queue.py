@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 from esewatch.config.settings import Settings
 from esewatch.model import EsewatchError
@@ -27,12 +28,14 @@ class ReloadQueue:
         """True if settings wait to be taken."""
         return self._settings is not None
 
-    def give(self, settings: Settings, seconds: float) -> None:
-        """Hand over settings and wait until they are in use.
+    def give(self, load: Callable[[], Settings], seconds: float) -> None:
+        """Load settings, hand them over and wait until they are in use.
 
-        Raises EsewatchError: the reason of the consumer, or that nobody took them in `seconds`.
+        One reload at a time: the last to load is the last in use. Raises EsewatchError: that of
+        `load`, the reason of the consumer, or that nobody took them in `seconds`.
         """
         with self._giver:
+            settings = load()
             self._answer.clear()
             self._settings = settings
             end = time.monotonic() + seconds
