@@ -125,6 +125,28 @@ def test_details_delete_no_file_that_a_report_did_not_write(
     assert (folder / name).read_text() == "<title>mine</title>"
 
 
+def test_a_report_through_a_link_is_made_beside_the_file_it_leads_to(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link may lead to another file system, and a file cannot be moved over that border."""
+    other = tmp_path / "other"
+    other.mkdir()
+    link = tmp_path / "report.html"
+    link.symlink_to(other / "real.html")
+    moved = list[Path]()
+    replace = Path.replace
+
+    def noted(made: Path, to: Path) -> Path:
+        moved.append(made.parent.parent)
+        return replace(made, to)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    main(["report", str(log), "-o", str(link)])
+    assert moved == [other]
+    assert link.is_symlink()
+    assert "<!doctype html>" in (other / "real.html").read_text(encoding="utf-8")
+
+
 def test_details_never_take_the_place_of_other_files(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

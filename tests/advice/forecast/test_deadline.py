@@ -33,6 +33,14 @@ def test_defragmentation_that_never_completed_is_counted_from_its_first_start() 
     assert defrag_deadline([gave_up, running(3 * DAY)], 14 * DAY) == 15 * DAY
 
 
+def test_the_last_change_of_role_starts_the_time_to_defragment_anew() -> None:
+    passes = [done(0, 3 * DAY)]
+    assert defrag_deadline(passes, 14 * DAY, [DAY, 5 * DAY]) == 19 * DAY
+    assert defrag_deadline(passes, 14 * DAY, [DAY]) == 17 * DAY
+    assert defrag_deadline([], 14 * DAY, [DAY]) is None
+    assert defrag_deadline(passes, None, [DAY]) is None
+
+
 def test_without_any_pass_there_is_no_deadline() -> None:
     assert defrag_deadline([], 14 * DAY) is None
     assert scan_deadline([], 7 * DAY) is None

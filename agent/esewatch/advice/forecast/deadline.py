@@ -36,8 +36,7 @@ def defrag_deadline(
     Counted from its last completion, or from the first start known, and from the copy's last change
     of role; `allowed` is the policy's `defrag_complete_within`, None without a limit.
     """
-    due = None if allowed is None else _after_last(passes, allowed)
-    if due is None or allowed is None:
+    if allowed is None or (due := _after_last(passes, allowed)) is None:
         return None
     return max([due, *(time + allowed for time in role_changes)])
 
