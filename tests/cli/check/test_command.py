@@ -347,6 +347,19 @@ def test_reserved_and_temporary_logs_and_foreign_files_do_no_harm(
     assert verdict(capsys, copy.folder)["verdict"] == "replay_needed"
 
 
+def test_a_log_that_is_a_link_that_cannot_be_followed_is_bad(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs[LAST].unlink()
+    copy.logs[LAST].symlink_to("x" * 300)
+
+    found = verdict(capsys, copy.edb.path)
+
+    assert found["verdict"] == "not_restorable"
+    assert "File name too long" in found["reasons"][0]
+
+
 def test_without_a_current_log_it_says_how_to_begin(tmp_path: Path, capsys: Captured) -> None:
     copy = Copy(tmp_path / "copy")
     copy.logs[CURRENT].unlink()

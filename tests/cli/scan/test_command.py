@@ -278,6 +278,20 @@ def test_folders_are_searched_for_databases_by_their_content(
     assert sorted(found["pages_seen"] for found in said.objects) == [20, 300]
 
 
+def test_a_link_that_cannot_be_followed_keeps_nobody_from_the_others(
+    scan: Scan, edb: Edb, tmp_path: Path
+) -> None:
+    link = edb.path.parent / "link.edb"
+    link.symlink_to(tmp_path / ("x" * 300))
+
+    for words in ([edb.path.parent], [link, edb.path]):
+        said = scan.json(*words)
+
+        assert said.object["path"] == str(edb.path)
+        (error,) = said.errors
+        assert f"{link}: cannot be opened: File name too long" in error
+
+
 def test_a_folder_without_a_database_is_told(scan: Scan, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "x.log").write_text("x")

@@ -155,11 +155,11 @@ class _Logs:
 def _folders(paths: Sequence[str]) -> Iterator[str]:
     """The folders that are named and all below them, and those of files that are named."""
     for path in paths:
-        if Path(path).is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - never raises
             for place, below, _ in os.walk(path):
                 below.sort()
                 yield place
-        elif Path(path).exists():
+        elif os.path.exists(path):  # noqa: PTH110 - never raises
             yield str(Path(path).parent)
 
 

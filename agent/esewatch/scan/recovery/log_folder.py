@@ -83,7 +83,7 @@ class LogFolders:
 
     def _look(self, folder: str) -> None:
         with os.scandir(folder) as entries:
-            files = sorted(entry.path for entry in entries if entry.is_file())
+            files = sorted(entry.path for entry in entries)
         wanted = [path for path in files if _name(path) is not None or _is_checkpoint(path)]
         for at in range(0, len(wanted), AT_ONCE):
             for path, beginning in _beginnings(wanted[at : at + AT_ONCE]):
