@@ -2,6 +2,7 @@ import errno
 import json
 import os
 import re
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -242,6 +243,15 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(
     edb = write_edb(tmp_path / "a\x1b[31m.edb", header={"signature_computer": "EX\x1b[31m\n"})
     assert main(["header", str(edb.path)]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other systems allow no such file names")
+def test_a_name_that_is_no_utf_8_is_escaped_in_json(tmp_path: Path, capsys: Captured) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.edb"))
+    write_edb(path)
+
+    assert main(["header", "--format", "json", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["path"] == f"{tmp_path}/\\udcff.edb"
 
 
 def test_every_kind_of_row_is_shown_where_the_header_has_it(

@@ -17,12 +17,10 @@ from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_che
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
 from esewatch.ese.pages.flush_map.map_header import MapHeader, is_flush_map, parse_map_header
 from esewatch.ese.pages.header import Header, NotDatabase
-from esewatch.names import one_line
+from esewatch.names import one_line, printable
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
-
-_encode = msgspec.json.Encoder().encode
 
 
 def add_commands(commands: Any) -> None:
@@ -130,7 +128,7 @@ def header_object(path: str, size: int, header: AnyHeader) -> dict[str, Any]:
     plain = msgspec.to_builtins(header, builtin_types=(datetime,))
     kinds = {LogHeader: "transaction_log", Checkpoint: "checkpoint", MapHeader: "flush_map"}
     kind = kinds.get(type(header))
-    named = {"path": path, "bytes": size} | ({"file_type": kind} if kind else {})
+    named = {"path": printable(path), "bytes": size} | ({"file_type": kind} if kind else {})
     return {**named, **{key: _with_times(of) for key, of in plain.items()}}
 
 
@@ -146,4 +144,4 @@ def _with_times(value: Any) -> Any:
 
 
 def _json(path: str, size: int, header: AnyHeader) -> str:
-    return _encode(header_object(path, size, header)).decode("utf-8", "surrogatepass") + "\n"
+    return msgspec.json.encode(header_object(path, size, header)).decode() + "\n"
