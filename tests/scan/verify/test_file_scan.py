@@ -504,6 +504,26 @@ def test_a_torn_read_of_a_page_that_is_being_written_is_no_bad_page(
     assert (done.counts.bad(), done.counts.pages_seen) == (0, 300)
 
 
+def test_torn_reads_are_waited_for_however_many_there_are(tmp_path: Path) -> None:
+    edb = write_edb(tmp_path / "a.edb", pages=400)
+    torn = {number: edb.read(number) for number in range(1, 401, 2)}
+    for number in torn:
+        edb.tear(number)
+
+    class Writer(Clock):
+        """In each pause it ends the page that it was writing."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            number = next(iter(torn))
+            edb.write(number, torn.pop(number))
+            return super().wait(timeout)
+
+    writer = Writer()
+    done = scan(edb.path, pace=Pace(stop=writer, clock=writer), read_size=4096)
+
+    assert (done.kinds, done.counts.pages_seen) == ({}, 400)
+
+
 def test_a_page_that_never_holds_still_is_bad_in_the_end(tmp_path: Path, disk: Disk) -> None:
     edb = write_edb(tmp_path / "a.edb", pages=300)
     edb.tear(200)

@@ -16,7 +16,7 @@ PAUSE_SECONDS = 0.02
 """A write that was met half done ends meanwhile."""
 
 MAX_PAUSES = 100
-"""In one scan: a file of foreign bytes must not be waited for at each page."""
+"""For bad pages of one scan: a file of foreign bytes must not be waited for at each page."""
 
 _RUN = re.compile(bytes([SUSPECT]) + b"{1,256}")
 """Consecutive suspect pages that are read again at once."""
@@ -63,6 +63,7 @@ class Suspects:
         return bytes(final), bad
 
     def _judge(self, number: int, pages: bytes) -> list[Verdict]:
+        pauses = self._pauses
         if not self._wait():
             return []
         again = self._read(number, len(pages))
@@ -74,6 +75,9 @@ class Suspects:
             if verdict is None:
                 break
             verdicts.append(verdict)
+        if not all(isinstance(verdict, ScannedBadPage) for verdict in verdicts):
+            # A live database has torn reads as long as it is scanned.
+            self._pauses = pauses
         return verdicts
 
     def _settle(self, number: int, page: bytes, second: bytes | None) -> Verdict | None:
