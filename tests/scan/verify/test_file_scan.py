@@ -313,6 +313,17 @@ def test_a_device_that_is_gone_ends_the_scan_with_its_place(tmp_path: Path, disk
     assert done.counts.pages_seen == 254
 
 
+def test_a_device_that_is_gone_says_nothing_of_known_bad_pages(tmp_path: Path, disk: Disk) -> None:
+    edb = write_edb(tmp_path / "a.edb", pages=300)
+    disk.errno = errno.ESTALE
+    disk.bad = set(range(100 * 4096, 301 * 4096, 4096))
+
+    done = scan(edb.path, known_bad=[200, 201])
+
+    assert (done.result.ended, done.found) == ("failed", [])
+    assert "disappeared" in done.result.reason
+
+
 def test_a_shrinking_file_is_scanned_to_its_new_end(tmp_path: Path, disk: Disk) -> None:
     edb = write_edb(tmp_path / "a.edb", pages=1000)
 

@@ -322,7 +322,9 @@ class _Scan:
                 return
             try:
                 data = self._file.read(offset, self._page_size)
-            except OSError:
+            except OSError as error:
+                if is_gone(error):
+                    raise
                 self._told.add(number)
                 yield ScanStep(found=[self._bad(number, "unreadable")])
                 continue
