@@ -663,3 +663,23 @@ def test_a_file_that_is_deleted_meanwhile_is_read_to_its_end_and_says_so(
 
     assert (done.result.ended, done.counts.pages_seen) == ("complete", 300)
     assert any("deleted" in remark for remark in done.result.remarks)
+
+
+def test_a_result_is_not_lost_where_the_name_cannot_be_looked_up_any_more(
+    tmp_path: Path, disk: Disk
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", pages=300)
+    edb.flip(17, 5000)
+
+    def rename(_offset: int) -> None:
+        edb.path.unlink()
+        edb.path.symlink_to("x" * 300)
+        disk.before_read = lambda _offset: None
+
+    disk.before_read = rename
+
+    done = scan(edb.path)
+
+    assert done.result.ended == "complete"
+    assert list(done.kinds) == [17]
+    assert any("deleted" in remark for remark in done.result.remarks)

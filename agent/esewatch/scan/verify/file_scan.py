@@ -1,9 +1,9 @@
 """The scan of one database file: every page, from where an earlier scan of it stopped."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from pathlib import Path
 
 import msgspec
 
@@ -344,7 +344,7 @@ class _Scan:
         if ended == "complete" and cut:
             number = max(1, number_at(self._end, self._page_size))
             found.append(self._bad(number, "truncated"))
-        if not Path(self._file.path).exists():
+        if not os.path.exists(self._file.path):  # noqa: PTH110 - never raises
             self._remarks.append("the file was deleted or renamed while it was read")
         self._tally.size = self._size
         step = self._step(found)
