@@ -19,6 +19,7 @@ import pytest
 from esewatch.cli import main
 from esewatch.cli.scan import scan_options
 from esewatch.scan.position import Positions
+from esewatch.scan.reading.reading import DatabaseFile
 from tests.cli.one_disk import OneDisk
 from tests.scan.faulty import Disk, disk_below
 from tests.support.campaign import COMMAND, number_of
@@ -290,6 +291,39 @@ def test_a_link_that_cannot_be_followed_keeps_nobody_from_the_others(
         assert said.object["path"] == str(edb.path)
         (error,) = said.errors
         assert f"{link}: cannot be opened: File name too long" in error
+
+
+def test_a_database_whose_header_was_overwritten_is_found_in_a_folder(scan: Scan, edb: Edb) -> None:
+    lost = write_edb(edb.path.parent / "lost.edb", pages=300)
+    lost.write(-1, bytes(1 << 16))
+
+    said = scan.json(edb.path.parent)
+    text = scan(lost.path)
+
+    assert (said.status, len(said.objects)) == (1, 2)
+    (found,) = [each for each in said.objects if each["path"] == str(lost.path)]
+    assert (found["header_ok"], found["shadow_header_ok"]) == (False, False)
+    assert (found["pages_seen"], found["uninitialized_pages"]) == (300, 14)
+    assert text.status == 1
+    assert "BAD: all pages read are good, but a copy of the header is damaged." in text.text
+
+
+def test_an_unreadable_header_keeps_no_database_out_of_a_folder(
+    scan: Scan, edb: Edb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = DatabaseFile.read
+
+    def read(self: DatabaseFile, offset: int, length: int) -> bytes:
+        if offset < 4096:
+            raise OSError(errno.EIO, "Input/output error")
+        return whole(self, offset, length)
+
+    monkeypatch.setattr(DatabaseFile, "read", read)
+
+    said = scan.json(edb.path.parent)
+
+    assert (said.status, said.errors) == (1, [])
+    assert (said.object["header_ok"], said.object["pages_seen"]) == (False, 300)
 
 
 def test_a_folder_without_a_database_is_told(scan: Scan, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from esewatch.ese.pages.header import Header, NotDatabase
+from esewatch.ese.pages.layout import PAGE_SIZES
 from esewatch.scan.reading.header_reading import PAUSES, read_header
 from esewatch.scan.reading.reading import DatabaseFile
-from tests.support.edb import header_page, write_edb
+from tests.support.edb import header_page, page, write_edb
+from tests.support.flush_maps import map_header, map_page
 
 
 @contextmanager
@@ -90,6 +92,38 @@ def test_what_is_no_database_is_not_read_again(tmp_path: Path) -> None:
         found = read_header(file, sleep=slept.append)
     assert found == NotDatabase("not an ESE database but a SQLite database")
     assert slept == []
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+@pytest.mark.parametrize("content", [bytes(1 << 16), b"not a header " * 5000], ids=["0", "text"])
+def test_pages_without_a_header_are_those_of_a_database_that_lost_it(
+    tmp_path: Path, page_size: int, content: bytes
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=page_size, pages=60)
+    edb.write(-1, content)
+    with opened(edb.path) as file:
+        found = read_header(file)
+    assert isinstance(found, Header)
+    assert (found.page_size, found.header_ok, found.shadow_header_ok) == (page_size, False, False)
+    assert found.remark == (
+        f"the header and its shadow were overwritten; pages of {page_size} bytes stand behind them"
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        map_header()[:100] + bytes(8092) + map_page({1: 1}),
+        header_page(4096, file_type=5) * 2 + b"".join(page(4096, at) for at in range(1, 20)),
+        bytes(1 << 20),
+    ],
+    ids=["flush map", "temporary database", "zeros"],
+)
+def test_pages_of_other_files_of_the_engine_are_no_database(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(content)
+    with opened(path) as file:
+        assert isinstance(read_header(file), NotDatabase)
 
 
 def fails_at(monkeypatch: pytest.MonkeyPatch, first: int, end: int) -> None:

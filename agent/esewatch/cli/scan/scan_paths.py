@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from esewatch.ese.pages.header import HEADER_BYTES, Header, parse_header
+from esewatch.ese.pages.header import Header
 from esewatch.scan.open_errors import why_not_opened
+from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
 from esewatch.sources.files.globs import search
 
@@ -71,6 +72,6 @@ def _is_database(path: str) -> bool:
     """Raises OSError."""
     file = DatabaseFile(path)
     try:
-        return isinstance(parse_header(file.read(0, HEADER_BYTES)), Header)
+        return isinstance(read_header(file, sleep=lambda _: None), Header)
     finally:
         file.close()

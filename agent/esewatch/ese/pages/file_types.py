@@ -61,8 +61,13 @@ def name_of(data: bytes) -> str:
         return "the file is empty"
     if not any(data):
         return f"not an ESE database: its first {len(data)} bytes are zero"
-    what = _of_the_engine(data) or _of_others(data)
+    what = type_of(data)
     return f"not an ESE database but {what}" if what else "not an ESE database"
+
+
+def type_of(data: bytes) -> str:
+    """The type of a file that begins with `data`; empty where they do not show it."""
+    return _of_the_engine(data) or _of_others(data)
 
 
 def _of_the_engine(data: bytes) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from esewatch.ese.pages import header_fields
 from esewatch.ese.pages.checksum import xor_checksum
-from esewatch.ese.pages.file_types import FILE_TYPES, name_of
+from esewatch.ese.pages.file_types import FILE_TYPES, name_of, type_of
 from esewatch.ese.pages.header_fields import (
     BackupRecord,
     HeaderCounter,
@@ -49,6 +49,8 @@ class NotDatabase(msgspec.Struct, frozen=True, gc=False):
     """The bytes are not those of a database; `reason` is a sentence on what they are."""
 
     reason: str
+    named: bool = True
+    """False: nothing in them shows what they are."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -128,10 +130,28 @@ def parse_header(data: bytes) -> Header | NotDatabase:
     """
     found = _good_copies(data) or _damaged_copies(data)
     if found is None:
-        return NotDatabase(name_of(data))
+        return _not_database(data)
     if u32(found.page, _FILE_TYPE_AT) not in _DATABASE_TYPES:
-        return NotDatabase(name_of(found.page))
+        return _not_database(found.page)
     return _header(found)
+
+
+def overwritten_header(page_size: int) -> Header:
+    """The header of a database of which nothing but its pages is left."""
+    return Header(
+        page_size=page_size,
+        format="unknown",
+        file_type="unknown",
+        state="unknown",
+        header_ok=False,
+        shadow_header_ok=False,
+        remark="the header and its shadow were overwritten;"
+        f" pages of {page_size} bytes stand behind them",
+    )
+
+
+def _not_database(data: bytes) -> NotDatabase:
+    return NotDatabase(name_of(data), named=bool(type_of(data)))
 
 
 class _Found(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -18,6 +18,8 @@ LARGEST_SMALL: Final = 8192
 
 BLOCKS_OF_A_LARGE_PAGE: Final = 4
 
+OBJECT_OFFSET: Final = 24
+"""Offset of the object id of the tree that a page is of."""
 FLAGS_OFFSET: Final = 36
 NEW_FORMAT: Final = 0x2000
 """Flag: the page has an XOR+ECC checksum. Clear: the 32-bit XOR of older engines."""

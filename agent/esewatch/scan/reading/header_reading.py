@@ -4,7 +4,16 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from esewatch.ese.pages.header import HEADER_BYTES, Header, NotDatabase, parse_header
+from esewatch.ese.pages.header import (
+    HEADER_BYTES,
+    Header,
+    NotDatabase,
+    overwritten_header,
+    parse_header,
+)
+from esewatch.ese.pages.header_fields import u32
+from esewatch.ese.pages.kernels import classify
+from esewatch.ese.pages.layout import GOOD, HEADER_PAGES, OBJECT_OFFSET, PAGE_SIZES, number_at
 from esewatch.scan.reading.reading import DatabaseFile
 
 PAUSES: Final = (0.05, 0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2)
@@ -15,14 +24,18 @@ _STEADY = 3
 
 _PIECE = 4096
 
+_SEARCHED: Final = 4 * HEADER_BYTES
+"""Bytes from the start of a file in which pages are looked for where it has no header."""
+
 
 def read_header(
     file: DatabaseFile, *, sleep: Callable[[float], object] = time.sleep
 ) -> Header | NotDatabase:
     """The header of an open file.
 
-    A copy in an unreadable place of the disk counts as damaged. Raises OSError where the readable
-    part does not show a database.
+    A copy in an unreadable place of the disk counts as damaged. Where both were overwritten the
+    pages behind them show that the file is a database. Raises OSError where the readable part does
+    not show a database.
     """
     data, failure = _beginning(file)
     found, steady = parse_header(data), 0
@@ -35,7 +48,24 @@ def read_header(
         found, steady = parse_header(data), steady + 1 if data == before else 0
     if isinstance(found, NotDatabase) and failure is not None:
         raise failure
+    if isinstance(found, NotDatabase) and not found.named:
+        return _overwritten(file) or found
     return found
+
+
+def _overwritten(file: DatabaseFile) -> Header | None:
+    """None: there are no pages of a tree that verify. Those of a flush map are of no tree.
+
+    One alone may be the shadow header of a log or a checkpoint, which have the same checksum.
+    """
+    data = file.read(0, _SEARCHED)
+    for size in PAGE_SIZES:
+        first = HEADER_PAGES * size
+        classes = classify(data[first:], size, number_at(first, size))
+        starts = (first + at * size for at, of_class in enumerate(classes) if of_class == GOOD)
+        if sum(u32(data, start + OBJECT_OFFSET) > 0 for start in starts) > 1:
+            return overwritten_header(size)
+    return None
 
 
 def _beginning(file: DatabaseFile) -> tuple[bytes, OSError | None]:

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from esewatch.ese.pages.header import HEADER_BYTES, Header, NotDatabase, parse_header
+from esewatch.ese.pages.header import Header, NotDatabase
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import GOOD, HEADER_PAGES, SUSPECT, offset_of
 from esewatch.ese.pages.structure.database_walk import DatabaseWalk
@@ -15,6 +15,7 @@ from esewatch.ese.pages.structure.page_digest import why_damaged
 from esewatch.ese.pages.structure.page_table import BAD, PageTable
 from esewatch.ese.pages.structure.report import StructureError, StructureReport, TreeFigures
 from esewatch.scan.pace import Pace
+from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
 
 Progress = Callable[[int, int], object]
@@ -65,7 +66,7 @@ def check_structure(
     """
     file = DatabaseFile(path)
     try:
-        header = parse_header(file.read(0, HEADER_BYTES))
+        header = read_header(file)
         if isinstance(header, NotDatabase):
             return Structure(checked=False, reason=f"{path}: {header.reason}")
         return _Check(file, header, pace or Pace(), progress or _silent).result()
