@@ -180,12 +180,14 @@ def test_json_has_every_field_and_says_which_times_are_local(
     }
 
 
-def test_what_is_no_database_is_named_and_status_2(tmp_path: Path, capsys: Captured) -> None:
+def test_what_is_no_database_is_named_and_the_others_are_shown(
+    tmp_path: Path, capsys: Captured
+) -> None:
     (tmp_path / "empty.edb").write_bytes(b"")
     (tmp_path / "x.gz").write_bytes(b"\x1f\x8b\x08\0" + bytes(999))
     edb = write_edb(tmp_path / "a.edb", pages=2)
     named = [str(tmp_path / name) for name in ("empty.edb", "x.gz", "none.edb")]
-    assert main(["header", *named, str(edb.path)]) == 2
+    assert main(["header", *named, str(edb.path)]) == 1
     captured = capsys.readouterr()
     lines = captured.err.splitlines()
     assert len(lines) == 3
@@ -193,6 +195,7 @@ def test_what_is_no_database_is_named_and_status_2(tmp_path: Path, capsys: Captu
     assert f"esewatch: {named[1]}: not an ESE database but gzip data: unpack it first" in lines
     assert any(line.startswith(f"esewatch: {named[2]}: no such file") for line in lines)
     assert captured.out.startswith(str(edb.path))
+    assert main(["header", *named]) == 2
 
 
 def test_other_files_of_a_folder_are_left_out(tmp_path: Path, capsys: Captured) -> None:

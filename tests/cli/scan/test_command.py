@@ -356,14 +356,17 @@ def test_what_cannot_be_scanned_is_one_line_and_the_others_go_on(
     scan: Scan, edb: Edb, tmp_path: Path
 ) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"x"))
+    unusable = [tmp_path / "a.gz", tmp_path / "gone.edb"]
 
-    said = scan.json(tmp_path / "a.gz", tmp_path / "gone.edb", edb.path)
+    said = scan.json(*unusable, edb.path)
 
-    assert said.status == 2
+    assert said.status == 1
     assert said.object["path"] == str(edb.path)
     assert len(said.errors) == 2
     assert any("gzip" in line for line in said.errors)
     assert any("gone.edb: no such file" in line for line in said.errors)
+    assert [scan(path, edb.path).status for path in unusable] == [1, 1]
+    assert (scan(*unusable).status, scan(edb.path).status) == (2, 0)
 
 
 def test_a_name_with_control_characters_does_not_reach_the_terminal(

@@ -10,7 +10,7 @@ import msgspec
 
 from esewatch.cli.header.database_text import database_rows
 from esewatch.cli.header.recovery_text import checkpoint_rows, log_rows, map_rows
-from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG
+from esewatch.cli.inputs.reader import exit_status
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_paths import find_databases
 from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
@@ -39,29 +39,28 @@ def add_commands(commands: Any) -> None:
 
 
 def print_headers(options: argparse.Namespace) -> int:
-    """`header`: exit status 1 when a header is damaged or counts faults, 2 when a file has none."""
+    """`header`: exit status 1 when a header is damaged or counts faults, 2 when no file has one."""
     found = find_databases(options.paths)
-    status, shown = HEALTHY, 0
+    unreadable, wrong, shown = bool(found.errors), False, 0
     as_json = options.format == "json"
     for error in found.errors:
         _complain(error)
-        status = FAILED
     for path in found.files:
         try:
             header, size = _read(path)
         except (OSError, ValueError) as error:
             _complain(why_not_opened(path, error))
-            status = FAILED
+            unreadable = True
             continue
         if isinstance(header, NotDatabase):
             _complain(f"{path}: {header.reason}")
-            status = FAILED
+            unreadable = True
             continue
         sys.stdout.write("\n" * (shown > 0 and options.format == "text"))
         sys.stdout.write(_json(path, size, header) if as_json else header_text(path, size, header))
         shown += 1
-        status = max(status, WRONG if _wrong(header) else HEALTHY)
-    return status
+        wrong = wrong or _wrong(header)
+    return exit_status(any_read=shown > 0, unreadable=unreadable, wrong=wrong)
 
 
 AnyHeader = Header | LogHeader | Checkpoint | MapHeader

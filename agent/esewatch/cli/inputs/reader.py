@@ -22,6 +22,13 @@ SAID_ALIKE = 3
 """Pieces of one file with the same reason that have a line each."""
 
 
+def exit_status(*, any_read: bool, unreadable: bool, wrong: bool) -> int:
+    """Exit status of a command over several inputs; `unreadable`: some could not be read."""
+    if unreadable and not any_read:
+        return FAILED
+    return WRONG if wrong or unreadable else HEALTHY
+
+
 class _Alike:
     """Complaints of one file and reason: the first are said, the others are counted."""
 
@@ -120,9 +127,8 @@ class Reader:
 
     def status(self, *, wrong: bool = False) -> int:
         """Exit status of the whole reading; the rest is done where some inputs cannot be read."""
-        if self.nothing_read:
-            return FAILED
-        return WRONG if wrong or self.errors or self.unreadable else HEALTHY
+        wrong = wrong or bool(self.unreadable)
+        return exit_status(any_read=self._read, unreadable=bool(self.errors), wrong=wrong)
 
 
 @contextlib.contextmanager

@@ -19,8 +19,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         help="verify the page checksums of database files, read-only",
         description="Reads every page, bypassing the page cache, and verifies it. Files on"
         " different devices are read at the same time, one file a device. Exit status: 0 all good"
-        " (a dirty database is good), 1 a bad page or a damaged header, 2 a path that cannot be"
-        " scanned.",
+        " (a dirty database is good), 1 a bad page, a damaged header or, of several, a path that"
+        " cannot be scanned, 2 none could be scanned.",
         epilog="example: esewatch scan --throttle-ms 20 '/snap/*.edb'",
     )
     scan.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from esewatch.cli.inputs.reader import FAILED
 from esewatch.cli.options import add_config_option, load_settings
 from esewatch.cli.scan.scan_paths import FoundDatabases
 from esewatch.cli.scan.scan_run import Report, ScanRun, complain
@@ -159,12 +158,13 @@ def run_scan(
             positions,
             report,
             resume=options.resume,
+            unreadable=bool(found.errors),
         )
         status = run.run(lanes, deadline, interrupt.stop)
     if interrupt.signal:
         complain(f"ended by {signal.Signals(interrupt.signal).name}")
         return 128 + interrupt.signal
-    return FAILED if found.errors else status
+    return status
 
 
 def _size_of(path: str) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from esewatch.cli.inputs.reader import FAILED, HEALTHY, progress_bar
+from esewatch.cli.inputs.reader import HEALTHY, exit_status, progress_bar
 from esewatch.names import visible
 from esewatch.scan.lanes import Waiting, run_lanes
 from esewatch.scan.pace import Pace
@@ -97,7 +97,8 @@ def complain(line: str) -> None:
 class ScanRun:
     """Scans the files of lanes. `resume`: goes on from the positions that are kept.
 
-    `report` says what is printed of a file that ended.
+    `unreadable`: something that was named cannot be scanned. `report` says what is printed of a
+    file that ended.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class ScanRun:
         report: Report,
         *,
         resume: bool,
+        unreadable: bool,
     ) -> None:
         self._options = options
         self._positions = positions
@@ -118,7 +120,9 @@ class ScanRun:
         self._left: set[str] = set()
         self._lock = threading.Lock()
         self._is_kept = True
-        self._status = HEALTHY
+        self._is_wrong = False
+        self._unreadable = unreadable
+        self._any_read = False
 
     def run(self, lanes: Sequence[Lane], deadline: float | None, stop: threading.Event) -> int:
         """Scan until all is done, `deadline` (time.monotonic()) or `stop`; the exit status.
@@ -142,7 +146,9 @@ class ScanRun:
         finally:
             self._progress.close()
         self._tell_what_is_left()
-        return self._status
+        return exit_status(
+            any_read=self._any_read, unreadable=self._unreadable, wrong=self._is_wrong
+        )
 
     def _work(self, lane: Lane, target: ScanTarget) -> None:
         path, pace = target.path, self._paces[lane.locks]
@@ -202,7 +208,11 @@ class ScanRun:
             self._keep(result.place)
         shown, status = self._report(result)
         with self._lock:
-            self._status = max(self._status, FAILED if result.ended == "failed" else status)
+            if result.ended == "failed":
+                self._unreadable = True
+            else:
+                self._any_read = True
+                self._is_wrong = self._is_wrong or status != HEALTHY
             if result.ended in ("complete", "failed"):
                 self._left.discard(result.path)
         if result.ended == "failed":
