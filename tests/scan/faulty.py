@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Callable
+from types import ModuleType
 
 import pytest
 
@@ -26,8 +27,8 @@ class Disk:
             raise OSError(self.errno, "Input/output error")
 
 
-def disk_below(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    """The disk below every file that is scanned from here on."""
+def disk_below(monkeypatch: pytest.MonkeyPatch, module: ModuleType = file_scan) -> Disk:
+    """The disk below every file that `module` opens from here on."""
     disk = Disk()
 
     class OnDisk(DatabaseFile):
@@ -40,5 +41,5 @@ def disk_below(monkeypatch: pytest.MonkeyPatch) -> Disk:
             disk.rereads.append((offset, length))
             return super().read(offset, length)
 
-    monkeypatch.setattr(file_scan, "DatabaseFile", OnDisk)
+    monkeypatch.setattr(module, "DatabaseFile", OnDisk)
     return disk

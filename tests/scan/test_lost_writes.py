@@ -1,5 +1,6 @@
 """A database beside its flush map: which writes were lost, and when that is not known."""
 
+import errno
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 
 from esewatch.ese.pages.flush_map.map_header import MAP_PAGE, MapHeader, parse_map_header
+from esewatch.scan import lost_writes as lost_writes_module
 from esewatch.scan.lost_writes import LostWrites, lost_writes
+from tests.scan.faulty import disk_below
 from tests.support.flush_maps import (
     OTHER,
     PAGES,
@@ -60,6 +63,28 @@ def test_a_page_that_does_not_verify_is_left_to_the_scan(tmp_path: Path) -> None
     (tmp_path / "a.jfm").write_bytes(map_header() + map_page({**TYPES, 4: TYPES[4] % 3 + 1}))
 
     assert lost_writes(str(tmp_path / "a.edb"), str(tmp_path / "a.jfm")).pages == []
+
+
+@pytest.mark.parametrize("number", [5, 18])
+def test_a_page_that_cannot_be_read_is_left_to_the_scan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    disk = disk_below(monkeypatch, lost_writes_module)
+    disk.bad = {(number + 1) * 4096}
+
+    found = compared(tmp_path, {**TYPES, 9: TYPES[9] % 3 + 1})
+
+    assert (found.state, found.pages) == ("compared", [9])
+
+
+def test_a_device_that_is_gone_proves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = disk_below(monkeypatch, lost_writes_module)
+    disk.bad, disk.errno = {19 * 4096}, errno.ESTALE
+
+    with pytest.raises(OSError, match="Input/output"):
+        compared(tmp_path, TYPES)
 
 
 def test_what_the_map_or_the_page_does_not_say_is_not_compared(tmp_path: Path) -> None:

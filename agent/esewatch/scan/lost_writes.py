@@ -18,10 +18,12 @@ from esewatch.ese.pages.flush_map.map_header import (
     parse_map_header,
     why_not_comparable,
 )
-from esewatch.ese.pages.header import HEADER_BYTES, NotDatabase, parse_header
+from esewatch.ese.pages.header import NotDatabase
 from esewatch.ese.pages.kernels import classify
-from esewatch.ese.pages.layout import HEADER_PAGES, offset_of
+from esewatch.ese.pages.layout import HEADER_PAGES
 from esewatch.scan.pace import Pace
+from esewatch.scan.reading.header_reading import read_header
+from esewatch.scan.reading.page_reading import read_pages
 from esewatch.scan.reading.reading import DatabaseFile
 
 FLUSH_MAP: Final = ".jfm"
@@ -69,7 +71,8 @@ def lost_writes(
     (`map_header.why_not_comparable`): the engine deletes such a map and mounts without it, so
     it never speaks against a copy. `only_proofs`: the pages are not read where the map was not
     completed, as it proves nothing then. `pace` is asked before each read, and may end it.
-    Memory: one chunk of pages and one page of the map. Raises OSError where a file cannot be read.
+    Memory: one chunk of pages and one page of the map. Raises OSError where a file cannot be
+    opened, its header or the map not read, or the device is gone.
     """
     database = DatabaseFile(database_path)
     try:
@@ -85,14 +88,13 @@ def lost_writes(
 def _compared(
     database: DatabaseFile, flush_map: DatabaseFile, pace: Pace, *, only_proofs: bool
 ) -> LostWrites:
-    beginning = database.read(0, HEADER_BYTES)
-    header = parse_header(beginning)
+    header = read_header(database)
     if isinstance(header, NotDatabase):
         return LostWrites(state="unknown", reason=header.reason)
     if not (header.header_ok or header.shadow_header_ok):
         return LostWrites(state="unknown", reason="both headers of the database are damaged")
     begin = 0 if header.header_ok else header.page_size
-    of_database = database_flush(beginning[begin : begin + header.page_size])
+    of_database = database_flush(database.read(begin, header.page_size))
     of_map = parse_map_header(flush_map.read(0, MAP_PAGE))
     if isinstance(of_map, str):
         return LostWrites(state="unknown", reason=of_map)
@@ -152,7 +154,7 @@ class _Comparison:
             if not self._pace.wait(count * self._page_size):
                 self._stopped = True
                 break
-            data = self._database.read(offset_of(begin, self._page_size), count * self._page_size)
+            data = read_pages(self._database, begin, count, self._page_size)
             classes = classify(data, self._page_size, begin)
             differ = differences(data, self._page_size, begin, classes, expected)
             found += differ.pages

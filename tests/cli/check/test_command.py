@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
+from esewatch.scan.recovery import backup_trailer as backup_trailer_module
+from tests.scan.faulty import disk_below
 from tests.support.edb import (
     Edb,
     Value,
@@ -269,6 +271,17 @@ def test_the_page_behind_the_last_one_says_which_logs_a_restore_needs(
 
 def test_a_restore_without_that_page_is_refused(tmp_path: Path, capsys: Captured) -> None:
     copy = Copy(tmp_path / "copy", OUT_OF_BACKUP)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "backup_set", found["reasons"]
+    assert "missing or damaged: a restore refuses the file" in found["reasons"][0]
+
+
+def test_that_page_counts_as_missing_where_it_cannot_be_read(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy", OUT_OF_BACKUP)
+    append(copy.edb.path, backup_trailer(copy.edb.read(-1), 10, 14))
+    disk_below(monkeypatch, backup_trailer_module).bad = {copy.edb.path.stat().st_size - 1}
     found = verdict(capsys, copy.folder)
     assert found["verdict"] == "backup_set", found["reasons"]
     assert "missing or damaged: a restore refuses the file" in found["reasons"][0]

@@ -12,6 +12,8 @@ import msgspec
 from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.header import Header
 from esewatch.ese.pages.header_fields import LogRange, u32
+from esewatch.ese.pages.layout import number_at
+from esewatch.scan.reading.page_reading import read_pages
 from esewatch.scan.reading.reading import DatabaseFile
 
 _BACKUP: Final = slice(184, 192)
@@ -44,7 +46,7 @@ def trailer_of(header: Header, path: str) -> BackupTrailer | None:
     file = DatabaseFile(path, buffered=True)
     try:
         own = file.read(0 if header.header_ok else size, size)
-        page = file.read(file.size() - size, size)
+        page = read_pages(file, number_at(file.size() - size, size), 1, size)
     finally:
         file.close()
     if len(page) < size or u32(page, 0) != xor_checksum(page) or not any(page):

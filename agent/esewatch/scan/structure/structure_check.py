@@ -16,6 +16,7 @@ from esewatch.ese.pages.structure.page_table import BAD, PageTable
 from esewatch.ese.pages.structure.report import StructureError, StructureReport, TreeFigures
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.header_reading import read_header
+from esewatch.scan.reading.page_reading import read_pages
 from esewatch.scan.reading.reading import DatabaseFile
 
 Progress = Callable[[int, int], object]
@@ -62,7 +63,8 @@ def check_structure(
     of each page is checked, and nothing that two pages say of each other. A page that does not
     verify is not told here; what hangs on it is left out. Memory: 40 bytes a page, 64 MiB, and
     the ids of long values of one table after the other. `pace` is asked before each read, and
-    may end it. Raises OSError where the file cannot be opened, or its header not read.
+    may end it. Raises OSError where the file cannot be opened, its header not read, or the device
+    is gone.
     """
     file = DatabaseFile(path)
     try:
@@ -148,7 +150,7 @@ class _Check:
             if not self._pace.wait(count * size):
                 self._stopped = STOPPED
                 return
-            data = self._read(first, count)
+            data = read_pages(self._file, first, count, size)
             for at, of_class in enumerate(classify(data, size, first)):
                 if of_class == GOOD:
                     self._looked_at += 1
@@ -156,13 +158,3 @@ class _Check:
                 elif of_class == SUSPECT and table is not None:
                     table.states[first + at] = BAD
             self._progress(offset_of(first + count, size), total)
-
-    def _read(self, first: int, count: int) -> bytes:
-        """These pages; one that cannot be read is bytes that do not verify."""
-        size = self._page_size
-        try:
-            return self._file.read(offset_of(first, size), count * size)
-        except OSError:
-            if count == 1:
-                return b"\xff" * size
-            return b"".join(self._read(number, 1) for number in range(first, first + count))
