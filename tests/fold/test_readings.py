@@ -13,6 +13,7 @@ from esewatch.model import Feed, Kind, Reading
 READ = "ese_defrag_pages_read_total"
 FREED = "ese_defrag_pages_freed_total"
 SCAN = "ese_maintenance_pages_read_total"
+DEPTH = "ese_checkpoint_depth_logs"
 
 
 def instance() -> Instance:
@@ -53,6 +54,85 @@ def test_a_sample_that_is_not_younger_counts_nothing() -> None:
         False,
     ]
     assert found.totals == {READ: 30}
+
+
+def total(time: float, value: float) -> Reading:
+    return reading(time, value, "total", SCAN, "Pages Read")
+
+
+def level(time: float, value: float) -> Reading:
+    return reading(time, value, "level", DEPTH, "Depth")
+
+
+def test_a_sample_of_a_clock_ahead_loses_none_of_the_later_ones() -> None:
+    found = instance()
+    for at in range(0, 150, 15):
+        fold(found, reading(at, 10), total(at, at), level(at, at))
+    ahead = 150 + 4 * 3600
+    fold(found, reading(ahead, 10), total(ahead, 150), level(ahead, 150))
+
+    for at in range(165, 600, 15):
+        samples = (reading(at, 10), total(at, at), level(at, at))
+        assert fold(found, *samples) == [True, True, True]
+    # The rates before and after that sample are not integrated.
+    assert found.totals == {READ: (585 - 30) * 10, SCAN: 585}
+    assert (found.levels[DEPTH].value, found.levels[DEPTH].time) == (585, 585)
+    assert (found.gaps, found.gap_until) == ([(135, 165)], 165)
+
+
+def test_a_clock_that_is_set_back_after_an_hour_ahead_is_a_new_baseline() -> None:
+    found = instance()
+    clock = [*range(0, 600, 15), *range(18_000, 21_600, 15), *range(4200, 8000, 15)]
+    for count, at in enumerate(clock):
+        samples = (reading(at, 10), total(at, count), level(at, count))
+        assert fold(found, *samples) == [True, True, True]
+
+    rates = (585 + 3585 + 3795) * 10
+    assert found.totals == {READ: rates, SCAN: len(clock) - 1}
+    assert found.levels[DEPTH].time == 7995
+
+
+def test_a_log_with_a_sample_of_a_clock_ahead_counts_once_when_it_is_read_twice() -> None:
+    found = instance()
+    clock = [*range(0, 150, 15), 20_000, *range(165, 600, 15)]
+    log = [
+        each
+        for count, at in enumerate(clock)
+        for each in (reading(at, 10), total(at, count), level(at, count))
+    ]
+    fold(found, *log)
+    once = dict(found.totals)
+
+    fold(found, *log)
+    assert found.totals == once
+
+
+@pytest.mark.parametrize("missing", [range(2000, 4000, 15), range(6000, 8000, 15)])
+def test_samples_of_a_gap_that_are_read_after_many_others_count_nothing(missing: range) -> None:
+    found = instance()
+    for at in [*range(0, 1005, 15), *range(10_005, 30_000, 15)]:
+        fold(found, reading(at, 10), total(at, at), level(at, at))
+    before = dict(found.totals)
+
+    for at in missing:
+        samples = (reading(at, 10), total(at, at), level(at, at))
+        assert fold(found, *samples) == [False, False, False]
+    assert found.totals == before
+    assert found.gaps == [(990, 10_005)]
+
+
+def test_a_last_sample_that_is_later_than_what_is_possible_is_of_a_clock_ahead() -> None:
+    found = instance()
+    for item in (reading(1e9, 10), total(1e9, 500), level(1e9, 5)):
+        assert item.feed
+        fold_reading(found, item, item.feed)
+
+    for at, count in ((100, 20), (115, 30)):
+        for item in (reading(at, 10), total(at, count), level(at, count)):
+            assert item.feed
+            assert fold_reading(found, item, item.feed, until=86_400.0)
+    assert found.totals == {READ: 150, SCAN: 10}
+    assert found.levels[DEPTH].value == 30
 
 
 def test_a_long_interval_is_a_gap_whose_seconds_are_counted() -> None:

@@ -5,6 +5,7 @@ that the journal can commit those and the source's position in one transaction.
 """
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 from esewatch.config import Settings
@@ -66,6 +67,8 @@ class Folder(Entities):
         """Of the events of the batch that is folded."""
         self._neighbours: dict[int, Neighbours] = {}
         """Of the channels of the batch that is folded, by identity."""
+        self._until = inf
+        """The latest time that is possible, of the batch that is folded."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
 
@@ -109,7 +112,9 @@ class Folder(Entities):
         and the whole batch folded again.
         """
         source = self.state.sources[name]
-        until = clock_guard.latest(now)
+        until = self._until = clock_guard.latest(now)
+        if source.last_record > until:
+            source.last_record = 0.0
         self._origins.clear()
         self._neighbours.clear()
         for record in batch.records:
@@ -371,7 +376,7 @@ class Folder(Entities):
         metered, entity = self._owner(computer, feed)
         if metered is None:
             return
-        if fold_reading(metered, reading, feed):
+        if fold_reading(metered, reading, feed, self._until):
             self.changed.add(entity)
         else:
             source.duplicates += 1

@@ -3,9 +3,12 @@
 A rate column is a formatted value over the time since the sample before: it is integrated. A
 running total starts again with its process, a 32-bit one also when it wraps: its growth is summed.
 A level is the latest value.
+
+A sample that is older than the last one counts nothing: it was read before, or another log has it.
+But where the last one was of a clock that was ahead, it is a new baseline.
 """
 
-from math import isfinite
+from math import inf, isfinite
 from statistics import median
 
 from esewatch.fold.state import rollups
@@ -26,9 +29,10 @@ WRAP_BELOW = 0.1
 """A drop is a wrap only from the top tenth of the range to the lowest one, else a restart."""
 
 
-def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
+def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = inf) -> bool:
     """Fold one sample; False when it is not younger than the last one, or no number.
 
+    `until` is the latest possible time: a last sample beyond it was of a clock that was ahead.
     The growth of an instance's totals is also counted in its days (`fold.rollups`), so that the
     days sum up to the totals.
     """
@@ -38,9 +42,9 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
         return False
     key = series(feed.metric, feed.labels)
     if reading.kind == "level":
-        return _fold_level(metered, key, reading.time, reading.value * feed.scale)
+        return _fold_level(metered, key, reading.time, reading.value * feed.scale, until)
     column = f"{reading.object}|{reading.counter}|{reading.instance}".lower()
-    if not _is_next(metered, column, key, reading.time, stored=stored):
+    if not _is_next(metered, column, key, reading.time, until, stored=stored):
         return False
     column += STORED if stored else ""
     known = metered.counters.get(column)
@@ -52,13 +56,18 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
         if isinstance(metered, Instance):
             _sampled(metered, key, reading.time)
         return True
-    if reading.time <= known.last_time:
+    if known.jump == _left_aside(reading.time):
         return False
-    if reading.kind == "total":
-        growth = grown(known.last_value, value, wraps=feed.wraps) * feed.scale
+    if reading.time > known.last_time:
+        growth = _growth(metered, key, known, reading, value, wraps=feed.wraps)
+    elif (since := _since_baseline(known, reading, value, until)) is not None:
+        growth = since
+        known.jump = _left_aside(known.last_time)
+        _end_gap(metered, reading.time)
     else:
-        growth = _integral(metered, key, known, reading) * feed.scale
+        return False
     if growth:
+        growth *= feed.scale
         metered.totals[key] += growth
         field = rollups.FIELDS.get(key)
         if field is not None and isinstance(metered, Instance):
@@ -70,7 +79,59 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed) -> bool:
     return True
 
 
-def _is_next(metered: Metered, column: str, key: str, time: float, *, stored: bool) -> bool:
+def _growth(
+    metered: Metered, key: str, known: CounterState, reading: Reading, value: float, *, wraps: bool
+) -> float:
+    """Growth since the sample before, in units of the counter."""
+    interval = reading.time - known.last_time
+    is_gap = interval > GAP_SECONDS and interval > GAP_MEDIANS * _usual(known)
+    if is_gap:
+        known.jump = (known.last_time, reading.time)
+    if reading.kind == "total":
+        return grown(known.last_value, value, wraps=wraps)
+    known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
+    if key in metered.running_totals:
+        return 0.0
+    if not is_gap:
+        return max(0.0, reading.value) * interval
+    if reading.time > metered.gap_until:
+        _gap(metered, max(known.last_time, metered.gap_until), reading.time)
+    return 0.0
+
+
+def _since_baseline(
+    known: CounterState, reading: Reading, value: float, until: float
+) -> float | None:
+    """Growth up to an older sample where the last one was of a clock ahead; None: it was not."""
+    is_total = reading.kind == "total"
+    # A total that fell is of a restart, or of another log that has these hours.
+    jump = None if is_total and value < known.last_value else known.jump
+    if not _was_ahead(known.last_time, jump, reading.time, until):
+        return None
+    return max(0.0, value - known.last_value) if is_total else 0.0
+
+
+def _was_ahead(last: float, jump: tuple[float, float] | None, time: float, until: float) -> bool:
+    """Was the clock of the last sample ahead, as an older one of `time` shows?
+
+    A clock that was set back goes on about where it jumped ahead, later by what has passed.
+    """
+    if last > until:
+        return True
+    if jump is None:
+        return False
+    since, ahead = jump
+    return since + last - ahead < time < ahead
+
+
+def _left_aside(time: float) -> tuple[float, float]:
+    """In the place of a jump: `time` was the last of a clock ahead, and is not folded again."""
+    return (time, time)
+
+
+def _is_next(
+    metered: Metered, column: str, key: str, time: float, until: float, *, stored: bool
+) -> bool:
     """Does a sample go on where the other form of its counter ended, if there was one?
 
     A log in text has the rate of a counter, a binary one the total behind it. What one of them
@@ -79,11 +140,11 @@ def _is_next(metered: Metered, column: str, key: str, time: float, *, stored: bo
     """
     formatted, total = metered.counters.get(column), metered.counters.get(column + STORED)
     if stored:
-        if formatted is not None and time <= formatted.last_time:
+        if formatted is not None and time <= formatted.last_time <= until:
             return False
         metered.counters.pop(column, None)
     elif total is not None:
-        if time <= total.last_time + GAP_SECONDS:
+        if time <= total.last_time + GAP_SECONDS and total.last_time <= until:
             return False
         del metered.counters[column + STORED]
         metered.running_totals.discard(key)
@@ -95,19 +156,6 @@ def _sampled(instance: Instance, key: str, time: float) -> None:
     if key in rollups.RATIO and instance.totals.keys() >= rollups.RATIO:
         since = instance.sampled_since
         instance.sampled_since = time if since is None else min(since, time)
-
-
-def _integral(metered: Metered, key: str, known: CounterState, reading: Reading) -> float:
-    """The integral of a rate since the sample before; after too long a time only a gap is noted."""
-    interval = reading.time - known.last_time
-    amount = 0.0
-    if key not in metered.running_totals:
-        if interval <= GAP_SECONDS or interval <= GAP_MEDIANS * _usual(known):
-            amount = max(0.0, reading.value) * interval
-        elif reading.time > metered.gap_until:
-            _gap(metered, max(known.last_time, metered.gap_until), reading.time)
-    known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
-    return amount
 
 
 def _usual(column: CounterState) -> float:
@@ -124,6 +172,14 @@ def _gap(metered: Metered, since: float, until: float) -> None:
     metered.gaps = [*gaps[1 - KEPT_GAPS :], (since, until)]
 
 
+def _end_gap(metered: Metered, time: float) -> None:
+    """A gap up to the time of a clock that was ahead ends with the next sample."""
+    gaps = metered.gaps
+    if gaps and gaps[-1][0] < time < gaps[-1][1]:
+        metered.gaps = [*gaps[:-1], (gaps[-1][0], time)]
+    metered.gap_until = min(metered.gap_until, time)
+
+
 def fresh_until(level: Level) -> float:
     """The time until which a level is shown: a gap in the samples hides it."""
     return level.time + max(GAP_MEDIANS * level.interval, GAP_SECONDS)
@@ -134,11 +190,19 @@ def current(level: Level, now: float) -> float | None:
     return level.value if now <= fresh_until(level) else None
 
 
-def _fold_level(metered: Metered, key: str, time: float, value: float) -> bool:
+def _fold_level(metered: Metered, key: str, time: float, value: float, until: float) -> bool:
     known = metered.levels.get(key)
-    if known is not None and time <= known.time:
+    if known is None:
+        metered.levels[key] = Level(value, time)
+    elif known.jump == _left_aside(time):
         return False
-    metered.levels[key] = Level(value, time, time - known.time if known is not None else 0.0)
+    elif time > known.time:
+        jump = (known.time, time) if time > fresh_until(known) else known.jump
+        metered.levels[key] = Level(value, time, time - known.time, jump)
+    elif _was_ahead(known.time, known.jump, time, until):
+        metered.levels[key] = Level(value, time, jump=_left_aside(known.time))
+    else:
+        return False
     if key == rollups.LATENCY and isinstance(metered, Host):
         rollups.add_sample(metered.rpc_latency, time, value)
     return True

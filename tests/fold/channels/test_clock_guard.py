@@ -108,6 +108,15 @@ def test_a_clock_that_is_obviously_wrong_judges_nobody(now: float) -> None:
     assert source(fold(event(700, NOW), now=now)).last_record == NOW
 
 
+def test_samples_count_again_when_the_clock_of_the_agent_was_years_ahead() -> None:
+    folder = fold(reading(FUTURE, 100), now=FUTURE)
+    for at, value in ((NOW, 110), (NOW + 15, 115)):
+        folder.fold("logs", Batch(records=[reading(at, value)], caught_up=True), at)
+    (instance,) = folder.state.instances.values()
+    assert instance.totals == {"ese_defrag_pages_read_total": 15.0}
+    assert (source(folder).last_record, source(folder).implausible) == (NOW + 15, 0)
+
+
 def test_the_oldest_and_the_latest_record_are_known() -> None:
     folder = fold(event(700, NOW - DAY), event(704, NOW - 3 * DAY), reading(NOW, 1))
     assert (source(folder).oldest, source(folder).last_record) == (NOW - 3 * DAY, NOW)

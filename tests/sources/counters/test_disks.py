@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from esewatch.config import DatabaseRule, Settings, default_settings
+from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.log_disks import volume_levels
 from esewatch.fold.state.state import State
@@ -345,6 +346,19 @@ def test_the_clock_going_back_does_not_stop_the_totals(bench: Bench) -> None:
     bench.sample(sda=Counted(read_count=4))
 
     assert bench.totals("lun7")["ese_device_reads_total"] == 3
+
+
+def test_a_clock_that_was_years_ahead_silences_no_disk(bench: Bench) -> None:
+    bench.fake.disk("sda", serial="lun7")
+    for count, now in enumerate((EARLIEST_NOW + 9e7, EARLIEST_NOW, EARLIEST_NOW + 15.0)):
+        bench.fake.counters["sda"] = Counted(read_count=100 + count)
+        bench.now = now
+        (batch,) = bench.source.poll()
+        bench.folder.fold("disks", batch, now)
+        bench.source._pace.again()
+
+    assert bench.totals("lun7")["ese_device_reads_total"] == 2
+    assert bench.folder.state.sources["disks"].implausible == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this reads sysfs")

@@ -5,7 +5,8 @@ import struct
 
 import pytest
 
-from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
+from esewatch.fold.channels.clock_guard import AHEAD_SECONDS, EARLIEST_NOW
+from esewatch.sources.counters.poll_timer import STEP, PollTimer, SampleClock
 
 
 class Now:
@@ -82,6 +83,30 @@ def test_times_of_samples_do_not_go_back_over_a_restart() -> None:
     after.restore(saved)
 
     assert after.next() == pytest.approx(5000.001, abs=1e-6)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_times_of_samples_follow_a_clock_that_was_more_than_a_day_ahead(*, restarted: bool) -> None:
+    now = Now(EARLIEST_NOW + 3 * AHEAD_SECONDS)
+    clock = SampleClock(now)
+    clock.next()
+    now.at = EARLIEST_NOW
+    if restarted:
+        saved = {key: value for key, value in clock.positions().items() if value is not None}
+        clock = SampleClock(now)
+        clock.restore(saved)
+
+    assert clock.next() == EARLIEST_NOW
+    assert clock.next() == pytest.approx(EARLIEST_NOW + STEP, abs=1e-6)
+
+
+def test_times_of_samples_do_not_follow_a_clock_that_is_obviously_wrong() -> None:
+    now = Now(EARLIEST_NOW)
+    clock = SampleClock(now)
+    clock.next()
+    now.at = 0.0
+
+    assert clock.next() == pytest.approx(EARLIEST_NOW + STEP, abs=1e-6)
 
 
 @pytest.mark.parametrize(

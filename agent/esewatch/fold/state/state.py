@@ -113,6 +113,11 @@ class CounterState(msgspec.Struct, array_like=True):
     last_value: float
     intervals: list[float] = []
     """Of a rate: the last 15 sample intervals, for their median."""
+    jump: tuple[float, float] | None = None
+    """(from, to) of its last gap: a sample between them shows that the clock was ahead at `to`.
+
+    Both are then the time of the last sample before the clock was set back.
+    """
 
 
 class Level(msgspec.Struct, array_like=True):
@@ -121,6 +126,8 @@ class Level(msgspec.Struct, array_like=True):
     value: float
     time: float
     interval: float = 0.0
+    jump: tuple[float, float] | None = None
+    """As of `CounterState`."""
 
 
 class Metered(msgspec.Struct, kw_only=True):

@@ -5,6 +5,8 @@ import struct
 import time
 from collections.abc import Callable, Mapping
 
+from esewatch.fold.channels.clock_guard import latest
+
 STEP = 0.001
 """Seconds between two samples while the wall clock stands behind the last one."""
 
@@ -35,7 +37,10 @@ class PollTimer:
 
 
 class SampleClock:
-    """Wall clock for the times of samples; it never goes back, not even over restarts."""
+    """Wall clock for the times of samples: it does not go back, not even over restarts.
+
+    Only where the last sample is later than the fold believes, it was ahead, and goes back.
+    """
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
         self._wall = wall
@@ -49,7 +54,8 @@ class SampleClock:
 
     def next(self) -> float:
         """Time of a new sample: now, or a millisecond after the last one if that is later."""
-        self._last = max(self._wall(), self._last + STEP)
+        now = self._wall()
+        self._last = now if self._last > latest(now) else max(now, self._last + STEP)
         return self._last
 
     def positions(self) -> dict[str, bytes | None]:
