@@ -67,6 +67,8 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Base units (seconds, bytes, ratio) in one unit of the counter."""
     wraps: bool = True
     """A running total starts again at 2^32, not only with its process."""
+    absolute: bool = False
+    """A `total` is a position that no start resets: a fall is a new baseline, 0 no sample."""
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):

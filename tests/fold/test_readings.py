@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch.ese.counters.counter_feeds import feed_of
 from esewatch.fold.readings import KEPT_GAPS, RANGE, fold_reading, grown
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import CounterState, Device, Host, Instance
@@ -326,6 +327,39 @@ def test_the_growth_of_other_series_is_in_no_day() -> None:
     found = instance()
     fold(found, *(reading(15 * index, 9, metric="ese_log_io_total") for index in range(9)))
     assert found.days == b""
+
+
+@pytest.mark.parametrize(
+    ("generations", "growth"),
+    [
+        ((0, 123_457, 123_460), 3),  # 0 is shown until the logs are open
+        ((123_457, 0, 123_460), 3),
+        ((123_457, 1, 3), 2),  # the logs were deleted
+        ((2**32 - 5, 4), 0),
+        ((7, 7, 9), 2),
+    ],
+)
+def test_a_log_generation_is_a_position_and_no_count(
+    generations: tuple[int, ...], growth: int
+) -> None:
+    feed = feed_of("Database ==> Instances", "lsass/NTDSA", "Log File Current Generation")
+    assert feed
+    found = instance()
+    for number, value in enumerate(generations):
+        item = reading(1000 + 15.0 * number, float(value), "total", feed.metric)
+        fold_reading(found, item, feed)
+    assert found.totals == {feed.metric: growth}
+    assert sum(day.log_generations for day in rollups.days(found.days)) == growth
+
+
+def test_a_position_of_an_older_journal_that_was_none_is_no_growth() -> None:
+    feed = feed_of("Database ==> Instances", "lsass/NTDSA", "Log File Current Generation")
+    assert feed
+    found = instance()
+    column = "msexchange database ==> instances|c|information store/sg06"
+    found.counters, found.totals = {column: CounterState(1000.0, 0.0)}, {feed.metric: 5.0}
+    fold_reading(found, reading(1015.0, 123_457.0, "total", feed.metric), feed)
+    assert found.totals == {feed.metric: 5.0}
 
 
 def test_every_series_of_an_instance_has_its_field() -> None:

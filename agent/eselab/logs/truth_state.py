@@ -219,13 +219,14 @@ class State(msgspec.Struct, tag="state"):
 
 
 def _generations(instance: InstanceTruth, generation: int) -> None:
-    """The generations between two rows were made, also while a process was starting again."""
-    made = generation - instance.generation if GENERATIONS in instance.totals else 0
-    if made < 0:
-        # Another log took the place of the old one.
-        made = generation
-    instance.totals[GENERATIONS] = instance.totals.get(GENERATIONS, 0) + made
-    instance.generation = generation
+    """The generations between two rows were made, also while a process was starting again.
+
+    0 is none, and after a fall another log took the place of the old one.
+    """
+    if generation:
+        made = max(0, generation - instance.generation) if GENERATIONS in instance.totals else 0
+        instance.totals[GENERATIONS] = instance.totals.get(GENERATIONS, 0) + made
+        instance.generation = generation
 
 
 def _passes(entry: DatabaseTruth, told: Told) -> None:

@@ -2,7 +2,7 @@
 
 A rate column is a formatted value over the time since the sample before: it is integrated. A
 running total starts again with its process, a 32-bit one also when it wraps: its growth is summed.
-A level is the latest value.
+So is that of a position, which says nothing where it falls. A level is the latest value.
 
 A sample that is older than the last one counts nothing: it was read before, or another log has it.
 But where the last one was of a clock that was ahead, it is a new baseline.
@@ -38,7 +38,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
     """
     stored = reading.kind == "total" and reading.raw is not None
     value = float(reading.raw) if stored and reading.raw is not None else reading.value
-    if not isfinite(value):
+    if not isfinite(value) or (feed.absolute and not value):
         return False
     key = series(feed.metric, feed.labels)
     if reading.kind == "level":
@@ -59,7 +59,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
     if known.jump == _left_aside(reading.time):
         return False
     if reading.time > known.last_time:
-        growth = _growth(metered, key, known, reading, value, wraps=feed.wraps)
+        growth = _growth(metered, key, known, reading, value, feed=feed)
     elif (since := _since_baseline(known, reading, value, until)) is not None:
         growth = since
         known.jump = _left_aside(known.last_time)
@@ -80,15 +80,17 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
 
 
 def _growth(
-    metered: Metered, key: str, known: CounterState, reading: Reading, value: float, *, wraps: bool
+    metered: Metered, key: str, known: CounterState, reading: Reading, value: float, *, feed: Feed
 ) -> float:
     """Growth since the sample before, in units of the counter."""
     interval = reading.time - known.last_time
     is_gap = interval > GAP_SECONDS and interval > GAP_MEDIANS * _usual(known)
     if is_gap:
         known.jump = (known.last_time, reading.time)
+    if feed.absolute:
+        return value - known.last_value if 0.0 < known.last_value < value else 0.0
     if reading.kind == "total":
-        return grown(known.last_value, value, wraps=wraps)
+        return grown(known.last_value, value, wraps=feed.wraps)
     known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
     if key in metered.running_totals:
         return 0.0

@@ -94,8 +94,9 @@ def test_the_counters_of_logs_and_version_store_feed_their_metrics(
     name: str, kind: str, metric: str, scale: float
 ) -> None:
     assert kind_of(INSTANCES, name) == kind
+    absolute = name == "Log File Current Generation"
     assert feed_of(INSTANCES, "Information Store/SG06", name) == Feed(
-        metric=metric, name="SG06", scale=scale
+        metric=metric, name="SG06", scale=scale, absolute=absolute
     )
 
 

@@ -145,7 +145,13 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
         )
     if not name or name.lower() == TOTAL:
         return None
-    return Feed(metric=found.metric, name=name, labels=found.labels, scale=found.scale)
+    return Feed(
+        metric=found.metric,
+        name=name,
+        labels=found.labels,
+        scale=found.scale,
+        absolute=found.absolute,
+    )
 
 
 def may_feed(object_name: str, counter: str) -> bool:

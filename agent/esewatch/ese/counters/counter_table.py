@@ -33,6 +33,8 @@ class Counter(msgspec.Struct, frozen=True, gc=False):
     scale: float = 1.0
     """Base units in one unit of the counter."""
     of: ObjectKind = "instances"
+    absolute: bool = False
+    """As of `Feed`."""
     former: str = ""
     """The name in Exchange 2007 where it differs."""
     german: str = ""
@@ -287,7 +289,13 @@ _LOG = [
         "Log Generation Loss Resiliency Depth",
     ),
     *_levels((_P, _I), "Log Checkpoint Depth"),
-    Counter("Log File Current Generation", "total", (_I,), "ese_log_generations_total"),
+    Counter(
+        "Log File Current Generation",
+        "total",
+        (_I,),
+        "ese_log_generations_total",
+        absolute=True,
+    ),
     Counter("Log Files Generated", "total", (_P, _I), german="Generierte Protokolldateien"),
     Counter(
         "Version Buckets Allocated",
