@@ -1,6 +1,7 @@
 """Times as they stand in event texts."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -128,6 +129,33 @@ def test_the_hour_that_comes_twice_is_told_by_the_order_of_the_file() -> None:
     falling = Times("Europe/Berlin")
     falling.read("2025-10-26 04:00:00")
     assert [falling.read(f"2025-10-26 {clock}:00") for clock in reversed(local)] == utc[::-1]
+
+
+@pytest.mark.parametrize("falls", [False, True])
+@pytest.mark.parametrize(
+    "local",
+    [
+        ["01:30:00", "02:10:05", "02:10:04", "02:50:00", "02:10:00", "02:50:00", "03:10:00"],
+        ["01:30:00", "02:10:00", "02:50:00", "02:10:05", "02:10:04", "02:50:00", "03:10:00"],
+        ["01:59:58", "01:59:57", "02:00:01", "02:50:00", "02:10:00", "02:50:00", "03:10:00"],
+        ["01:59:58", "02:00:01", "02:50:00", "02:10:00", "02:59:58", "03:00:05", "03:00:01"],
+    ],
+)
+def test_a_line_out_of_order_begins_no_second_hour(local: list[str], *, falls: bool) -> None:
+    if falls:
+        local = local[::-1]
+    times = Times("Europe/Berlin")
+    times.read("2025-10-26 04:00:00" if falls else "2025-10-26 01:00:00")
+    found = [times.read(f"2025-10-26 {clock}") for clock in local]
+    steps = [later - before for before, later in pairwise(found[::-1] if falls else found)]
+    assert (min(steps) >= -4, sum(steps) > 4200) == (True, True)
+
+
+def test_where_the_clocks_go_back_by_half_an_hour_a_smaller_step_decides() -> None:
+    times = Times("Australia/Lord_Howe")
+    local = ["01:10", "01:40", "01:55", "01:35", "01:55", "02:05"]
+    found = [times.read(f"2025-04-06 {clock}:00") for clock in local]
+    assert [later - before for before, later in pairwise(found)] == [1800, 900, 600, 1200, 600]
 
 
 def test_a_line_is_parted_behind_its_time() -> None:

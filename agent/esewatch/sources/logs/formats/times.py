@@ -177,20 +177,23 @@ class Times:
     def _local(self, moment: datetime, zone: ZoneInfo) -> datetime:
         """The local time in its zone; an hour that comes twice is resolved by the order of the
         file.
+
+        It is entered from below or from above. A step against that direction by more than half
+        of the hour begins the other one; a smaller one is a line out of order.
         """
         state = self.state
         last = datetime.fromisoformat(state.last) if state.last else None
         early, late = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
         offsets = (early.utcoffset(), late.utcoffset())
-        twice = offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]
-        if not twice:
-            if last is not None and moment != last:
-                state.falling = moment < last
+        if offsets[0] is None or offsets[1] is None or offsets[0] <= offsets[1]:
             state.second_fold = None
         elif state.second_fold is None:
+            state.falling = last is not None and moment < last
             state.second_fold = state.falling
-        elif last is not None and state.falling == (moment > last) and moment != last:
-            state.second_fold = not state.falling
+        elif last is not None:
+            against = moment - last if state.falling else last - moment
+            if against > (offsets[0] - offsets[1]) / 2:
+                state.second_fold = not state.falling
         state.last = moment.isoformat()
         return late if state.second_fold else early
 
