@@ -1,12 +1,14 @@
 """Which zones have an hour twice, by what the header of a perfmon log calls them."""
 
 import itertools
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from esewatch.model import Reading
+from esewatch.sources.counters.pdh_clock import ClockState, PdhClock
 from esewatch.sources.counters.perfmon_csv import PerfmonDecoder, perfmon_csv_source
 from tests.sources.followed import Journal
 
@@ -53,6 +55,28 @@ def test_a_log_in_utc_has_no_hour_twice(zone: str, rows: list[str]) -> None:
 )
 def test_a_zone_of_another_name_has_an_hour_twice_even_at_offset_0(zone: str) -> None:
     assert {b - a for a, b in itertools.pairwise(times(zone, AUTUMN))} == {1200}
+
+
+@pytest.mark.parametrize("ahead", [1200, 2400, 3000])
+@pytest.mark.parametrize("zone", [None, ZoneInfo("Europe/Berlin")])
+def test_one_row_of_a_clock_ahead_is_no_end_of_summer_time(
+    ahead: int, zone: ZoneInfo | None
+) -> None:
+    clock, begin = PdhClock(zone, ClockState()), datetime(2025, 10, 26, 2, 0)
+    clock.header(-7200, is_utc=False, fresh=True)
+    rows = [0, 15, 30, 45 + ahead, 60, 75]
+    found = [clock.at(begin + timedelta(seconds=row)) for row in rows]
+    assert found == [begin.replace(tzinfo=UTC).timestamp() - 7200 + row for row in rows]
+
+
+@pytest.mark.parametrize("minutes", [1, 20, 30, 45, 60])
+def test_the_end_of_summer_time_is_seen_at_any_usual_interval(minutes: int) -> None:
+    clock, begin = PdhClock(None, ClockState()), datetime(2025, 10, 26, 0, 0)
+    clock.header(-7200, is_utc=False, fresh=True)
+    after = range(0, 400, minutes)
+    local = [minute if minute < 180 else minute - 60 for minute in after]
+    found = [clock.at(begin + timedelta(minutes=minute)) for minute in local]
+    assert found == [begin.replace(tzinfo=UTC).timestamp() - 7200 + minute * 60 for minute in after]
 
 
 def test_a_header_without_a_name_may_be_of_any_zone() -> None:

@@ -35,6 +35,8 @@ class ClockState(msgspec.Struct, array_like=True):
     fold: int = 0
     shift: int = 0
     """Seconds by which the header's offset has grown since it was written."""
+    interval_before: float = 0.0
+    """Seconds between the two rows before those of `interval`."""
 
 
 class PdhClock:
@@ -42,8 +44,8 @@ class PdhClock:
 
     A configured zone decides, else the header's offset, else UTC. A time that goes back by about an
     hour less the usual interval is the end of daylight saving time: the second run of an ambiguous
-    hour, which UTC does not have. The beginning of daylight saving time looks like a gap: only a
-    configured zone shows it.
+    hour, which UTC does not have. One that only goes back behind a single row of a clock ahead is
+    not. The beginning of daylight saving time looks like a gap: only a configured zone shows it.
     """
 
     def __init__(self, zone: tzinfo | None, state: ClockState) -> None:
@@ -58,7 +60,7 @@ class PdhClock:
         self._west, self._is_utc = west_seconds, is_utc
         if fresh:
             self.state.shift = self.state.fold = 0
-            self.state.interval = 0.0
+            self.state.interval = self.state.interval_before = 0.0
             self._last = None
 
     def read(self, cell: str) -> float | None:
@@ -80,6 +82,7 @@ class PdhClock:
         except (ValueError, OverflowError):
             return None
         if self._last is not None and local > self._last:
+            self.state.interval_before = self.state.interval
             self.state.interval = (local - self._last).total_seconds()
         self._last = local
         self.state.last = local.isoformat()
@@ -89,6 +92,9 @@ class PdhClock:
         if self._last is None:
             return False
         usual = timedelta(seconds=self.state.interval)
+        jumped = self.state.interval > 2 * self.state.interval_before > 0
+        if jumped and local > self._last - usual:
+            return False
         return -_HOUR <= local - self._last < min(usual - _HOUR / 2, _JITTER)
 
     def _utc(self, local: datetime) -> float:
