@@ -106,6 +106,73 @@ def test_nothing_is_exposed_before_the_first_reading_is_done(tmp_path: Path) -> 
     done.close()
 
 
+def test_a_restart_with_an_added_source_goes_on_showing_what_was_shown(tmp_path: Path) -> None:
+    run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]])).close()
+    added = Scripted("added", [])
+    found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", []), added])
+    assert "ese_passes_started_total{" in exposed(found)
+    assert found.ready() == (False, "first reading of added")
+    found.close()
+    again = Daemon(Settings(), Journal(tmp_path / "j.db"), [added])
+    assert "ese_passes_started_total{" in exposed(again), "of two sources one is left, unread"
+    again.close()
+
+
+def test_after_a_kill_within_the_first_reading_nothing_is_shown_until_it_is_done(
+    tmp_path: Path,
+) -> None:
+    first = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", []), Scripted("b", [])])
+    for name, read in (("a", batch(event(701, 0, 2))), ("b", batch(event(700, 0, 1), last=False))):
+        assert first._take(name, read)
+        assert first._try_commit()
+    first.close()
+    killed = Daemon(
+        Settings(), Journal(tmp_path / "j.db"), [Scripted("b", []), Scripted("added", [])]
+    )
+    assert "ese_passes_started_total{" not in exposed(killed)
+    assert killed.ready() == (False, "first reading of b, added")
+    killed.close()
+    done = run(tmp_path, Scripted("b", [[batch()]]), Scripted("added", [[batch()]]))
+    assert "ese_passes_started_total{" in exposed(done)
+    done.close()
+
+
+def test_a_source_that_could_not_be_read_at_first_hides_nothing_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    away = Scripted("away", [SourceError("away")])
+    run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]]), away).close()
+    found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", []), away])
+    assert "ese_passes_started_total{" in exposed(found)
+    found.close()
+
+
+def test_a_journal_without_the_mark_of_a_first_reading_is_one_that_has_done_it(
+    tmp_path: Path,
+) -> None:
+    source = Scripted("a", [])
+    old = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])
+    assert old._take("a", batch(event(700, 0, 1), last=False))
+    old._folder.state.sources["a"].hides_databases = False
+    assert old._try_commit()
+    old.close()
+    found = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])
+    assert "ese_passes_started_total{" in exposed(found)
+    found.close()
+
+
+def test_a_source_that_a_reload_adds_to_the_first_reading_is_part_of_it(tmp_path: Path) -> None:
+    slow = Endless("slow")
+    with Running(tmp_path, logs(slow="/1"), slow) as running:
+        assert slow.done.wait(20)
+        running.built["added"] = Endless("added")
+        running.reload(logs(added="/2"))
+        assert running.built["added"].done.wait(20)
+        running.daemon._publish()
+        assert "ese_events_total{" not in exposed(running.daemon)
+        assert running.daemon.ready() == (False, "first reading of added")
+
+
 def test_advice_is_exposed_and_is_that_of_the_status_page(tmp_path: Path) -> None:
     found = run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]]))
     (advice,) = found.overview().advice

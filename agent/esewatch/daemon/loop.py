@@ -18,7 +18,7 @@ from esewatch.daemon.internal_errors import InternalErrors
 from esewatch.daemon.log_limiter import LogLimiter
 from esewatch.daemon.page_cache import PageCache
 from esewatch.daemon.poller import Poller, again
-from esewatch.daemon.publisher import Publisher
+from esewatch.daemon.publisher import Publisher, hides_databases
 from esewatch.daemon.reload_queue import ReloadQueue
 from esewatch.daemon.snapshot_schedule import NEVER, SnapshotSchedule
 from esewatch.daemon.source_renames import Build, digests, moves, predecessors, prepare, show
@@ -139,6 +139,9 @@ class Daemon(Publisher):
         known = {name: source.settings for name, source in state.sources.items()}
         origins = predecessors(wanted, known)
         self._pending = moves(origins, positions)
+        hides = hides_databases(state) or not (
+            state.databases or any(not source.baseline for source in state.sources.values())
+        )
         succeed(folder, origins, wanted)
         aside = self._journal.set_aside
         if aside is not None:
@@ -148,7 +151,7 @@ class Daemon(Publisher):
         for source in self._sources:
             source.restore(positions.get(origins[source.name], {}))
             opened = folder.open_source(source.name, self._clock())
-            opened.settings = wanted[source.name]
+            opened.settings, opened.hides_databases = wanted[source.name], hides
             if aside is not None:
                 rebuilt.begin(opened, self._journal.salvaged.get(source.name))
         show(self._sources, state, self._lock)
@@ -241,10 +244,12 @@ class Daemon(Publisher):
             show(self._sources, self._folder.state, self._lock)
             self.settings = new
             self._folder.reconfigure(new)
+            hides = hides_databases(self._folder.state)
             succeed(self._folder, change.origins, change.digests)
             self._pending = change.moves
             for name in change.fresh:
-                self._folder.open_source(name, self._clock()).settings = change.digests[name]
+                opened = self._folder.open_source(name, self._clock())
+                opened.settings, opened.hides_databases = change.digests[name], hides
         self._try_commit()
         counts = len(change.sources), len(change.fresh)
         log.info("the configuration is in use: %d sources, %d of them new or changed", *counts)
@@ -427,6 +432,8 @@ class Daemon(Publisher):
         with self._lock, self._health.commits.time():
             if self._stale:
                 raise JournalError(f"{self._journal.path}: is read again, because memory was short")
+            if not self._unread():
+                self._folder.end_first_reading()
             try:
                 changed = self._folder.changed
                 left = self._journal.commit(self._folder.state, changed, self._pending)

@@ -48,6 +48,7 @@ class Publisher(ABC):
     _derived: AllDerived | None = None
     """Values that the last snapshot derived; the next one derives only what has changed since."""
     _waiting: bool
+    """The sources that there were at the start have not all been read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,7 +92,8 @@ class Publisher(ABC):
             self._waiting = self._waiting and bool(self._unread())
             state = self._state()
             # Counters are first exposed at the value of a whole first reading (semantics.md 3).
-            shown = State(sources=state.sources) if self._waiting else state
+            hidden = hides_databases(self._folder.state)
+            shown = State(sources=state.sources) if hidden else state
             now, found, told = self._clock(), list[Metric](), None
             with self._internal_errors.held("metrics"):
                 made, odd = leaving_out(shown, lambda each: self._metrics(each, now))
@@ -166,6 +168,11 @@ class Publisher(ABC):
     def _after_command(self) -> None:
         self._commit()
         self._publish()
+
+
+def hides_databases(state: State) -> bool:
+    """True while the first reading of a new journal is not done."""
+    return any(source.hides_databases for source in state.sources.values())
 
 
 View = TypeVar("View")

@@ -83,6 +83,13 @@ class Folder(Entities):
         self._touch("source", name)
         return source
 
+    def end_first_reading(self) -> None:
+        """Show the databases: what the sources had when the journal was new has been read."""
+        for source in self.state.sources.values():
+            if source.hides_databases:
+                source.hides_databases = False
+                self._touch("source", source.name)
+
     def settle_rebuilt(self) -> list[SourceState]:
         """Settle the sources whose remaining records have all been read; returns these."""
         sources = self.state.sources.values()

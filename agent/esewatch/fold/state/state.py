@@ -313,6 +313,8 @@ class SourceState(msgspec.Struct, kw_only=True):
     """Start of the first reading; decides what is history."""
     baseline: bool = True
     """True until the source has caught up once."""
+    hides_databases: bool = False
+    """The first reading of a new journal is not done: what is known of databases is half read."""
     up: bool = False
     caught_up: bool = False
     records: int = 0
