@@ -21,10 +21,10 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal, quarantine
 from esewatch.journal.quarantine import Quarantine
-from esewatch.model import Batch, Record
+from esewatch.model import Batch, JournalError, Record
 from tests.daemon.test_loop import Scripted, batch, exposed
 from tests.e2e.harness import wait_for
-from tests.support.records import DAY, EPOCH, event
+from tests.support.records import DAY, EPOCH, LABEL, event
 
 FOLD = "ese_events_total"
 
@@ -332,3 +332,18 @@ def test_a_set_aside_record_is_one_that_can_be_written_down(tmp_path: Path) -> N
     kept.keep("a", record, ValueError("x"))
     (line,) = kept.path.read_bytes().splitlines()
     assert str(1 << 80) in msgspec.json.decode(line)["record"]
+
+
+def test_a_command_while_the_state_is_read_again_is_no_success_and_nothing_of_it_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = batch(event(474, 0, 1, fields={"page_number": 17}))
+    found = run(tmp_path, Scripted("a", [[bad]]))
+    with monkeypatch.context() as short:
+        fail(short, Folder, "fold", MemoryError(), 1)
+        assert not found._take("a", batch(event(704, 1, 2)))
+    with pytest.raises(JournalError, match="memory was short"):
+        found.ack("ex01", LABEL, [17])
+    found._load_again()
+    assert found.ack("ex01", LABEL, [17]).pages == 1
+    found.close()

@@ -15,6 +15,12 @@ class KeepsFolders(Protocol):
     def folders(self) -> list[Folder]:
         """Those that it owns now; to be called and used with the lock of the views held."""
 
+    def commit_command(self, folder: Folder) -> None:
+        """Store what a command changed in one of its folders, with that lock held.
+
+        Raises JournalError.
+        """
+
 
 def together(states: Sequence[State]) -> State:
     """The union of the states: it has their entities, and is not to be folded into.

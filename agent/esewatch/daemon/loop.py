@@ -166,7 +166,7 @@ class Daemon(Publisher):
                 more = self._cycle()
             if not more:
                 self._stop.wait(POLL_SECONDS)
-        with contextlib.suppress(JournalError):
+        with contextlib.suppress(JournalError), self._lock:
             self._commit()
 
     def stop(self) -> None:
@@ -217,7 +217,8 @@ class Daemon(Publisher):
         if settings is None:
             return
         try:
-            self._commit()
+            with self._lock:
+                self._commit()
             self._change(settings)
         except EsewatchError as error:
             self._reload_queue.answer(error)
@@ -414,7 +415,8 @@ class Daemon(Publisher):
     def _try_commit(self) -> bool:
         """Commit; False when the disk refuses it: nothing more is read until a commit succeeds."""
         try:
-            self._commit()
+            with self._lock:
+                self._commit()
         except JournalError as error:
             if self._complaints.get("") != str(error):
                 self._complaints[""] = str(error)
@@ -429,7 +431,7 @@ class Daemon(Publisher):
         return True
 
     def _commit(self) -> None:
-        with self._lock, self._health.commits.time():
+        with self._health.commits.time():
             if self._stale:
                 raise JournalError(f"{self._journal.path}: is read again, because memory was short")
             if not self._unread():

@@ -58,7 +58,7 @@ class Publisher(ABC):
 
     @abstractmethod
     def _commit(self) -> None:
-        """Store what has changed. Raises JournalError."""
+        """Store what has changed; to be called with the lock held. Raises JournalError."""
 
     def _folders(self) -> list[Folder]:
         """The daemon's own, then those that sources keep; to be called with the lock held."""
@@ -151,23 +151,31 @@ class Publisher(ABC):
         return self._page_cache
 
     def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known."""
+        """Drop a database. Raises EsewatchError when it is not known, JournalError when that
+        is not stored.
+        """
         with self._lock:
-            forget(folder_of(self._folders(), computer, database), computer, database)
-        self._after_command()
+            folder = folder_of(self._folders(), computer, database)
+            forget(folder, computer, database)
+            self._commit_command(folder)
+        self._publish()
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
-        """Acknowledge known bad pages; see `acknowledge`."""
+        """Acknowledge known bad pages; see `acknowledge`. Raises JournalError, too, as `forget`."""
         with self._lock:
             told = surroundings(self._state(), self.settings)
             folder = folder_of(self._folders(), computer, database)
             done = acknowledge(folder, computer, database, pages, told)
-        self._after_command()
+            self._commit_command(folder)
+        self._publish()
         return done
 
-    def _after_command(self) -> None:
-        self._commit()
-        self._publish()
+    def _commit_command(self, folder: Folder) -> None:
+        if folder is self._folder:
+            self._commit()
+        for source in self._sources:
+            if isinstance(source, KeepsFolders) and folder in source.folders():
+                source.commit_command(folder)
 
 
 def hides_databases(state: State) -> bool:

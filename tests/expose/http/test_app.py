@@ -23,6 +23,7 @@ from esewatch.expose.http.server import HttpServer
 from esewatch.expose.pages.database_table import computer_link, database_link
 from esewatch.expose.pages.overview import Overview
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.model import JournalError
 from tests.expose.examples import NOW, PRIV03, PRIV06, STRANGE, example, many
 from tests.expose.html import Page, assert_self_contained
 from tests.expose.serving import FakeDaemon, ask, connect, port_of, serving
@@ -330,6 +331,19 @@ def test_forget_and_ack_reach_the_daemon() -> None:
         assert (answer.status, json.loads(answer.body)) == (200, counts)
     assert view.forgotten == [PRIV03]
     assert view.acknowledged == [(*PRIV03, [17, 4711])]
+
+
+@pytest.mark.parametrize("command", ["ack", "forget"])
+def test_what_is_not_stored_is_no_success(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise JournalError("j.db: cannot write the journal: database or disk is full")
+
+    monkeypatch.setattr(FakeDaemon, command, full)
+    body = json.dumps({"computer": PRIV03[0], "database": PRIV03[1]}).encode()
+    with serving(FakeDaemon()) as server:
+        answer = ask(server, f"/api/v1/{command}", method="POST", headers=LOCAL, body=body)
+    assert answer.status == 503
+    assert "This is not stored, try again: j.db: cannot write the journal" in answer.text
 
 
 def test_an_unknown_database_is_named_in_the_refusal(server: HttpServer) -> None:

@@ -1,6 +1,8 @@
 """The changelog at a real broker: an owner without the journal, with an older one, and fenced."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,28 @@ def test_an_owner_without_the_journal_has_all_that_the_former_one_had(
 
 
 @pytest.mark.timeout(60)
+def test_a_command_is_in_the_journal_at_once_and_in_the_changelog_after_the_next_poll(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    send(broker, topic, 1)
+    source = of(broker, tmp_path / "first", topic, members)
+    read(source)
+    for folder in source.folders():
+        for computer, database in list(folder.state.databases):
+            assert folder.forget(computer, database)
+        source.commit_command(folder)
+    query = "SELECT count(*) FROM entity WHERE kind = 'database'"
+    for path in (tmp_path / "first").glob("*.db"):
+        with closing(sqlite3.connect(path)) as journal:
+            assert journal.execute(query).fetchone() == (0,)
+    list(source.poll())
+    source.close()
+    new = of(broker, tmp_path / "new", topic, members)
+    read(new)
+    new.close()
+    assert all_held(tmp_path / "new") == all_held(tmp_path / "first")
+
+
 def test_the_end_of_a_changelog_is_not_waited_for(
     broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

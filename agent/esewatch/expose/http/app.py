@@ -77,12 +77,15 @@ class DaemonView(Protocol):
         """Return the page of one database, by its labels; None when it is not known."""
 
     def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known."""
+        """Drop a database. Raises EsewatchError when it is not known, JournalError when that
+        is not stored.
+        """
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
         """Acknowledge known bad pages (none named: all, and damage).
 
-        Raises EsewatchError when the database or a page is not known.
+        Raises EsewatchError when the database or a page is not known, JournalError when that is
+        not stored.
         """
 
     def reload(self) -> None:
@@ -375,7 +378,7 @@ class App:
         try:
             self._view.forget(what.computer, what.database)
         except JournalError as error:
-            raise RefusedError(503, f"Done, but not stored yet: {error}") from None
+            raise RefusedError(503, f"This is not stored, try again: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
         return Response(body=b'{"forgotten":true}', content_type=JSON)
@@ -385,7 +388,7 @@ class App:
         try:
             done = self._view.ack(what.computer, what.database, what.pages)
         except JournalError as error:
-            raise RefusedError(503, f"Done, but not stored yet: {error}") from None
+            raise RefusedError(503, f"This is not stored, try again: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
         answer = {

@@ -69,13 +69,20 @@ class KafkaSource:
         """Those of the partitions that this member owns; to be used with the lock held."""
         return [each.folder for _, each in sorted(self._partitions.items())]
 
+    def commit_command(self, folder: Folder) -> None:
+        """Store what a command changed there, whether a broker answers or not."""
+        for owned in self._partitions.values():
+            if owned.folder is folder:
+                owned.commit()
+
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
         """Read, fold and commit; the batches say only how far it is."""
         try:
             yield from self._poll()
         except (EsewatchError, self._kafka.KafkaException, MemoryError) as error:
             # Who is cut off, or cannot write, keeps what it knows until others own it.
-            if not self._silent and not isinstance(error, JournalError | BehindError):
+            keeps = self._silent or isinstance(error, JournalError | BehindError)
+            if not keeps or isinstance(error, MemoryError):
                 self._leave()
             if isinstance(error, SourceError):
                 raise
@@ -191,6 +198,7 @@ class KafkaSource:
     def _commit(self, owned: Partition) -> None:
         with self._lock:
             owned.commit()
+            owned.fill_changelog()
         try:
             owned.write_changelog()
         except FencedError as error:

@@ -108,6 +108,7 @@ class Partition:
         self.at_end: set[str] = set()
         """Topics that were read to their end."""
         self._pending: dict[str, bytes | None] = {}
+        self._half_folded = False
 
     def _load(self) -> tuple[State, Mapping[str, Mapping[str, bytes]]]:
         try:
@@ -122,7 +123,9 @@ class Partition:
 
         Raises MemoryError: the partition must be opened anew.
         """
+        self._half_folded = True
         self.folder.fold(self.name, batch, now)
+        self._half_folded = False
         self.positions.update(positions)
         for topic, position in positions.items():
             self._pending[topic] = msgspec.msgpack.encode(position)
@@ -139,6 +142,8 @@ class Partition:
 
     def commit(self) -> None:
         """Store what has changed and the positions in one transaction. Raises JournalError."""
+        if self._half_folded:
+            raise JournalError(f"{self.name}: is opened anew, because a batch was folded in part")
         if not self.folder.changed and not self._pending:
             return
         positions: dict[str, dict[str, bytes | None]] = {self.name: self._pending}
@@ -146,15 +151,18 @@ class Partition:
             source, file, stamp = self._changelog.next_stamp()
             positions[source] = {file: stamp}
         left = self.journal.commit(self.folder.state, self.folder.changed, positions)
-        if self._changelog is not None and self.journal.written is not None:
-            self._changelog.note(self.journal.written)
         self.folder.changed.clear()
         self._pending.clear()
         for entity, error in left.items():
             log.error("%s: %s cannot be stored, its old row stays: %s", self.name, entity, error)
 
+    def fill_changelog(self) -> None:
+        """Pass on what was committed, commands too; not while the changelog is written."""
+        if self._changelog is not None and self.journal.written is not None:
+            self._changelog.note(self.journal.written)
+
     def write_changelog(self) -> None:
-        """Write what was committed to the changelog, if there is one.
+        """Write what `fill_changelog` passed on.
 
         Raises FencedError when the partition has another owner, BehindError to be tried again.
         """
