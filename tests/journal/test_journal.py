@@ -538,13 +538,38 @@ def test_what_can_be_read_of_the_sources_is_salvaged(tmp_path: Path) -> None:
     found.close()
 
 
-def test_a_schema_version_that_cannot_be_is_damage(tmp_path: Path) -> None:
-    Journal(tmp_path / "j.db").close()
-    with closing(sqlite3.connect(tmp_path / "j.db")) as db, db:
-        db.execute("PRAGMA user_version = 123456789")
-    found = Journal(tmp_path / "j.db")
-    assert found.set_aside is not None
-    found.close()
+@pytest.mark.parametrize(
+    ("at", "noted"), [*((at, True) for at in range(100)), *((at, False) for at in range(60, 64))]
+)
+def test_a_header_with_a_damaged_byte_is_set_aside_or_does_no_harm(
+    tmp_path: Path, at: int, noted: bool
+) -> None:
+    path = tmp_path / "j.db"
+    folder = filled()
+    sound = Journal(path)
+    commit(sound, folder, {"a": b"1"})
+    if not noted:  # as an earlier esewatch leaves it
+        sound._db.execute("DELETE FROM meta")
+    sound.close()
+    whole = path.read_bytes()
+    for value in {0, 3, 5, 255} - {whole[at]}:
+        path.write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
+        found = Journal(path)
+        assert found.load()[0] == (State() if found.set_aside else folder.state)
+        commit(found, folder, {"b": b"2"})
+        found.close()
+
+
+def test_a_journal_without_its_version_in_a_table_is_taken_and_has_it_then(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    older = Journal(path)
+    older._db.execute("DELETE FROM meta")
+    older.close()
+    again = Journal(path)
+    assert again.set_aside is None
+    version = str(journal_module.SCHEMA_VERSION)
+    assert again._db.execute("SELECT * FROM meta").fetchall() == [("schema_version", version)]
+    again.close()
 
 
 def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -570,6 +595,7 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     Journal(path).close()
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA user_version = 99")
+        db.execute("UPDATE meta SET value = '99'")
     with pytest.raises(JournalError, match="upgrade esewatch"):
         Journal(path)
     assert [found.name for found in tmp_path.glob("*damaged*")] == []

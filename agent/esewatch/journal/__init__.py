@@ -63,7 +63,10 @@ CREATE TABLE position (
 MIGRATIONS: dict[int, str] = {0: _SCHEMA, 1: "", 2: "", 3: ""}
 """Schema version -> the statements that lead to the next one; 0 is an empty file.
 1: the older days of an instance were in its row. 2: the times of page errors were no spans.
-3: ranges of record ids had no times."""
+3: ranges of record ids had no times.
+The version is in the table `meta`, too: the journal of a newer esewatch has it in both places, a
+damaged header does not.
+"""
 
 _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "source": SourceState,
@@ -155,9 +158,13 @@ class Journal:
             if self._itself is not None:
                 self._itself.close()
             self._itself = take_itself(self.path)
+            with self.path.open("rb") as file:  # before SQLite's locks, which closing it would end
+                write_version = file.read(19)[18:]
         except OSError as error:
             reason = error.strerror or str(error)
             raise JournalError(f"{self.path}: cannot open the journal: {reason}") from error
+        if write_version > b"\2":  # SQLite would open it for reading only
+            raise sqlite3.DatabaseError("the header is malformed")
         db = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -174,17 +181,21 @@ class Journal:
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        if not 0 <= version < 1000:
-            raise sqlite3.DatabaseError("the schema version is malformed")
-        if version > SCHEMA_VERSION:
+        new = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is None
+        query = "SELECT value FROM meta WHERE key = 'schema_version'"
+        noted = None if new else db.execute(query).fetchone()
+        if version > SCHEMA_VERSION and noted == (str(version),):
             raise JournalError(
                 f"{self.path}: the journal has schema version {version}, "
                 f"this esewatch knows up to {SCHEMA_VERSION}: upgrade esewatch"
             )
-        todo = [MIGRATIONS[step] for step in range(version, SCHEMA_VERSION)]
-        if todo:
-            script = "".join(todo)
-            db.executescript(f"BEGIN;{script}PRAGMA user_version={SCHEMA_VERSION};COMMIT;")
+        if new != (version == 0) or not 0 <= version <= SCHEMA_VERSION:
+            raise sqlite3.DatabaseError("the schema version is malformed")
+        if noted != (str(SCHEMA_VERSION),):
+            script = "".join(MIGRATIONS[step] for step in range(version, SCHEMA_VERSION))
+            note = f"INSERT OR REPLACE INTO meta VALUES ('schema_version', '{SCHEMA_VERSION}');"
+            done = f"PRAGMA user_version={SCHEMA_VERSION};COMMIT;"
+            db.executescript(f"BEGIN;{script}{note}{done}")
 
     def _move_aside(self) -> None:
         self.set_aside = move_aside(self.path)
@@ -380,4 +391,4 @@ class Journal:
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
     text = str(error).lower()
-    return "malformed" in text or "not a database" in text
+    return any(each in text for each in ("malformed", "not a database", "unsupported file format"))
