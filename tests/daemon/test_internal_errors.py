@@ -347,3 +347,21 @@ def test_a_command_while_the_state_is_read_again_is_no_success_and_nothing_of_it
     found._load_again()
     assert found.ack("ex01", LABEL, [17]).pages == 1
     found.close()
+
+
+def test_a_batch_that_was_folded_in_part_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = run(tmp_path, Scripted("a", [[batch(event(704, 0, 1))]]))
+    with monkeypatch.context() as short:
+        fail(short, Folder, "_event", MemoryError(), 2)
+        assert not found._take("a", batch(event(704, 1, 2), event(704, 2, 3)))
+    found._publish()
+    counted = 'event_id="704",provider="ESE"}'
+    assert f"{counted} 1.0" in exposed(found)
+    assert 'esewatch_internal_errors_total{part="fold"} 1.0' in exposed(found)
+    found._load_again()
+    assert found._take("a", batch(event(704, 1, 2), event(704, 2, 3)))
+    found._publish()
+    assert f"{counted} 3.0" in exposed(found)
+    found.close()

@@ -47,6 +47,9 @@ class Publisher(ABC):
     """Databases whose metrics cannot be made; the other views do not try them either."""
     _derived: AllDerived | None = None
     """Values that the last snapshot derived; the next one derives only what has changed since."""
+    _stale: bool
+    """A batch was folded in part, until the state is loaded again: what was shown last stays."""
+    _shown: list[Metric]
     _waiting: bool
     """The sources that there were at the start have not all been read."""
 
@@ -89,26 +92,32 @@ class Publisher(ABC):
 
     def _make_snapshot(self) -> Snapshot:
         with self._lock:
-            self._waiting = self._waiting and bool(self._unread())
-            state = self._state()
-            # Counters are first exposed at the value of a whole first reading (semantics.md 3).
-            hidden = hides_databases(self._folder.state)
-            shown = State(sources=state.sources) if hidden else state
-            now, found, told = self._clock(), list[Metric](), None
-            with self._internal_errors.held("metrics"):
-                made, odd = leaving_out(shown, lambda each: self._metrics(each, now))
-                self._internal_errors.left_out("metrics", odd)
-                self._derived, of_databases = made
-                found += of_databases
-                told = self._derived.told
-                shown = without(shown, odd)
-                self._left_out = frozenset(odd)
-            if not self._internal_errors.waits("advice"):
-                with self._internal_errors.held("advice"):
-                    found += self._advisor.families(shown, self.settings, now, told)
-                    self._internal_errors.left_out("advice", self._advisor.left_out)
+            if not self._stale:
+                self._shown = self._families()
         own = self._health.everything(self._journal.last_set_aside())
-        return Snapshot.of([*found, *own], self.snapshot)
+        return Snapshot.of([*self._shown, *own], self.snapshot)
+
+    def _families(self) -> list[Metric]:
+        """The families of the state and of the advice; to be called with the lock held."""
+        self._waiting = self._waiting and bool(self._unread())
+        state = self._state()
+        # Counters are first exposed at the value of a whole first reading (semantics.md 3).
+        hidden = hides_databases(self._folder.state)
+        shown = State(sources=state.sources) if hidden else state
+        now, found, told = self._clock(), list[Metric](), None
+        with self._internal_errors.held("metrics"):
+            made, odd = leaving_out(shown, lambda each: self._metrics(each, now))
+            self._internal_errors.left_out("metrics", odd)
+            self._derived, of_databases = made
+            found += of_databases
+            told = self._derived.told
+            shown = without(shown, odd)
+            self._left_out = frozenset(odd)
+        if not self._internal_errors.waits("advice"):
+            with self._internal_errors.held("advice"):
+                found += self._advisor.families(shown, self.settings, now, told)
+                self._internal_errors.left_out("advice", self._advisor.left_out)
+        return found
 
     def _metrics(self, state: State, now: float) -> tuple[AllDerived, list[Metric]]:
         known = derived(state, self.settings, self._derived)
