@@ -22,6 +22,8 @@ from esewatch.model import (
     SourceError,
     Unreadable,
 )
+from esewatch.sources.registry import build_sources
+from tests.sources.test_registry import COUNTERS, EVENTS
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event
 
 Script = list[list[Batch] | Exception]
@@ -726,3 +728,22 @@ def test_a_source_that_a_reload_brings_looks_too(tmp_path: Path) -> None:
         running.reload(logs(other="/1", looking="/2"))
         assert looking.done.wait(20)
         assert looking.known[-1] == {LABEL}
+
+
+def test_after_a_reload_and_a_new_begin_each_source_leaves_files_of_another_kind_alone(
+    tmp_path: Path,
+) -> None:
+    paths = [f"{tmp_path}/*.csv"]
+    counters = LogFiles(name="counters", type="perfmon_csv", paths=paths)
+    events = LogFiles(name="events", type="event_stream", paths=paths)
+    old, new = Settings(sources=[counters]), Settings(sources=[counters, events])
+    found = Daemon(old, Journal(tmp_path / "j.db"), build_sources(old))
+    found._change(new)
+    for change in ("reload", "new begin"):
+        (tmp_path / f"{change} events.csv").write_text(EVENTS)
+        (tmp_path / f"{change} counters.csv").write_text(COUNTERS)
+        for source in list(found._sources):
+            unreadable = [each for read in source.poll(final=True) for each in read.unreadable]
+            assert unreadable == [], (change, source.name)
+            found._begin_anew(source)
+    found.close()

@@ -31,7 +31,7 @@ from esewatch.journal import Journal, Positions
 from esewatch.journal.quarantine import Quarantine
 from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
 from esewatch.sources.process import pause
-from esewatch.sources.registry import build_source
+from esewatch.sources.registry import build_source, share_files
 
 EVERY_SECONDS = 3600.0
 JUMP_SECONDS = 3600.0
@@ -242,6 +242,7 @@ class Daemon(Publisher):
                 known.pop(source.name, None)
         with self._lock:
             self._sources = change.sources
+            share_files(self._sources, new)
             show(self._sources, self._folder.state, self._lock)
             self.settings = new
             self._folder.reconfigure(new)
@@ -374,6 +375,7 @@ class Daemon(Publisher):
             new.restore(self._journal.positions().get(source.name, {}))
             show([new], self._folder.state, self._lock)
             self._sources[self._sources.index(source)] = new
+            share_files([new], self.settings)
             with contextlib.suppress(Exception):
                 source.close()
 

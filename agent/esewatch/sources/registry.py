@@ -56,16 +56,19 @@ class SourceKind(NamedTuple):
 
 
 def build_sources(settings: Settings) -> list[Source]:
-    """One source for each entry of `sources:`, in that order. Raises SourceError.
-
-    A file that the patterns of several entries find is read by the one whose kind it is.
-    """
+    """One source for each entry of `sources:`, in that order. Raises SourceError."""
     sources = [build_source(entry, settings) for entry in settings.sources]
-    patterns = _patterns(settings)
-    for entry, source in zip(settings.sources, sources, strict=True):
-        if isinstance(source, FollowedFiles):
-            source.is_of_another = partial(_is_of_another, entry.type, patterns)
+    share_files(sources, settings)
     return sources
+
+
+def share_files(sources: Sequence[Source], settings: Settings) -> None:
+    """Let a file that the patterns of several entries find be read by the one whose kind it is."""
+    patterns = _patterns(settings)
+    kinds = {entry.name: entry.type for entry in settings.sources}
+    for source in sources:
+        if isinstance(source, FollowedFiles):
+            source.is_of_another = partial(_is_of_another, kinds[source.name], patterns)
 
 
 def _patterns(settings: Settings) -> dict[str, list[str]]:
@@ -88,7 +91,7 @@ def _is_of_another(own: str, patterns: Mapping[str, Sequence[str]], path: str, h
 
 
 def build_source(entry: SourceSettings, settings: Settings) -> Source:
-    """The source of one entry. Raises SourceError when it cannot be made here."""
+    """The source of one entry, without `share_files`. Raises SourceError when it cannot be made."""
     return KINDS[entry.type].open(entry, settings, RecordSelection())
 
 
