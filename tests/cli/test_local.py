@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli.local import post
+from esewatch.expose.http.app import App
+from esewatch.expose.http.requests import Response
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.model import EsewatchError
 from tests.expose.examples import PRIV03
@@ -58,3 +60,25 @@ def test_what_is_no_esewatch_is_told_with_what_to_try() -> None:
     assert f"does not answer at {address}: " in said
     assert "--web.address HOST:PORT" in said
     assert "is not host:port" in refused("nowhere")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"OK",
+        b"{}",
+        b"null",
+        b'{"acknowledged": 1}',
+        b'{"forgotten": "yes"}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
+)
+def test_another_program_that_answers_200_is_not_believed(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(App, "_forget", lambda *_: Response(body=body))
+    with serving(FakeDaemon()) as server:
+        said = refused(server.address)
+    assert f"does not answer at {server.address}: what answers there is not esewatch; " in said
+    assert "--web.address HOST:PORT" in said

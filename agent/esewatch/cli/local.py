@@ -2,11 +2,14 @@
 
 import argparse
 import base64
+import contextlib
 import http.client
 import json
 import ssl
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from esewatch.cli.options import add_web_config_option
 from esewatch.config.web import WebSettings, load_web
@@ -18,6 +21,9 @@ from esewatch.names import reason_of
 TIMEOUT_SECONDS = 10.0
 MAX_LOGIN = 4096
 MAX_ANSWER = 1 << 20
+DONE = {"ack": "acknowledged", "forget": "forgotten"}
+"""Command -> the key that each answer of esewatch to it has."""
+Answer = dict[str, int | bool]
 STOPPED = "or stop it, run this command again, and start it"
 
 
@@ -39,7 +45,7 @@ def add_address_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> dict[str, Any]:
+def post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> Answer:
     """The response to a request to change something. Raises EsewatchError with the remedy."""
     web = load_web(options.web_config) if options.web_config else WebSettings()
     headers = {"Content-Type": "application/json", "X-Esewatch": "1", "Connection": "close"}
@@ -52,14 +58,14 @@ def post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> dic
             _must_be_ours(connection.sock, web.tls.cert_file)
         connection.request("POST", f"/api/v1/{command}", json.dumps(body), headers)
         answer = connection.getresponse()
-        return _decoded(answer.status, answer.read(MAX_ANSWER))
+        return _decoded(command, answer.status, answer.read(MAX_ANSWER))
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise EsewatchError(_reason(options, web, error)) from error
     finally:
         connection.close()
 
 
-def _decoded(status: int, body: bytes) -> dict[str, Any]:
+def _decoded(command: str, status: int, body: bytes) -> Answer:
     if status == 401:
         raise EsewatchError(
             "the running esewatch wants a name and a password: write NAME:PASSWORD into a file "
@@ -67,8 +73,11 @@ def _decoded(status: int, body: bytes) -> dict[str, Any]:
         )
     if status != 200:
         raise EsewatchError(body[:4096].decode("utf-8", "replace").strip())
-    decoded: dict[str, Any] = json.loads(body)
-    return decoded
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        decoded = msgspec.json.decode(body, type=Answer)
+        if DONE[command] in decoded:
+            return decoded
+    raise ValueError("what answers there is not esewatch")
 
 
 def connection_to(address: str, web: WebSettings) -> http.client.HTTPConnection:
