@@ -17,7 +17,7 @@ import pytest
 from esewatch.advice.advise import advise
 from esewatch.config import default_settings
 from esewatch.expose.advice_json import advice_object
-from esewatch.expose.http.app import MAX_BODY
+from esewatch.expose.http.app import MAX_BODY, PAGES_AT_ONCE
 from esewatch.expose.http.requests import DROPPED
 from esewatch.expose.http.server import HttpServer
 from esewatch.expose.pages.database_table import computer_link, database_link
@@ -26,7 +26,7 @@ from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.model import JournalError
 from tests.expose.examples import NOW, PRIV03, PRIV06, STRANGE, example, many
 from tests.expose.html import Page, assert_self_contained
-from tests.expose.serving import FakeDaemon, ask, connect, port_of, serving
+from tests.expose.serving import FakeDaemon, ask, connect, port_of, serving, wait_until
 from tests.support.calls import Calls
 
 KEY = ("computer", "database")
@@ -207,6 +207,30 @@ def test_the_page_of_a_thousand_databases_costs_little_more_than_their_figures()
         figures = calls.of(lambda: ask(server, "/api/v1/advice"))
     # In calls; those of the figures take longer, as they write numbers.
     assert 0 < page < 6 * figures
+
+
+def test_pages_wait_for_their_turn_also_at_a_server_that_began_again() -> None:
+    go = threading.Event()
+    made = threading.Semaphore(0)
+
+    class Busy(FakeDaemon):
+        def overview(self) -> Overview:
+            made.release()
+            assert go.wait(20)
+            return super().overview()
+
+    with serving(Busy()) as server, ThreadPoolExecutor(32) as browsers:
+        for _ in range(2):
+            go.clear()
+            pages = [browsers.submit(ask, server, "/computer") for _ in range(32)]
+            assert all(made.acquire(timeout=10) for _ in range(PAGES_AT_ONCE))
+            assert wait_until(lambda: server.connections == 32)
+            go.set()
+            assert {each.result(20).status for each in pages} == {200}
+            while made.acquire(blocking=False):
+                pass
+            server.stop()
+            server.start()
 
 
 def test_pages_that_wait_for_the_state_hold_up_no_scrape() -> None:

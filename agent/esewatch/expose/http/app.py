@@ -149,8 +149,8 @@ class App:
         self._web = web
         self._runbooks = runbooks or Runbooks()
         self._body_seconds = body_seconds
-        self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
-        self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
+        self._pages: asyncio.Semaphore
+        self._bodies: asyncio.Semaphore
         self._get: dict[str, Handler] = {
             "/": self._status,
             "/database": self._database,
@@ -172,6 +172,9 @@ class App:
         if scope["type"] == "http":
             await self._http(scope, receive, send)
         elif scope["type"] == "lifespan":
+            # Of this event loop: a server that begins again has another one.
+            self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
+            self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
             await _lifespan(receive, send)
         else:
             await send({"type": "websocket.close"})
