@@ -7,6 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from esewatch.cli import main
+from esewatch.cli.inputs import report
 from tests.expose.html import Page, assert_self_contained
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.farm import build
@@ -145,6 +146,24 @@ def test_a_report_through_a_link_is_made_beside_the_file_it_leads_to(
     assert moved == [other]
     assert link.is_symlink()
     assert "<!doctype html>" in (other / "real.html").read_text(encoding="utf-8")
+
+
+def test_a_link_to_a_folder_that_is_missing_is_refused_before_the_reading(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, missing = tmp_path / "report.html", tmp_path / "missing"
+    link.symlink_to(missing / "real.html")
+    monkeypatch.setattr(report, "state_of", lambda *_: pytest.fail("the logs are read"))
+    assert main(["report", str(log), "-o", str(link)]) == 2
+    said = capsys.readouterr().err
+    assert said == f"esewatch: {link}: there is no folder {missing}: create it first\n"
+
+
+def test_a_link_to_itself_is_replaced_by_the_report(log: Path, tmp_path: Path) -> None:
+    link = tmp_path / "report.html"
+    link.symlink_to(link)
+    main(["report", str(log), "-o", str(link)])
+    assert "<!doctype html>" in link.read_text(encoding="utf-8")
 
 
 def test_details_never_take_the_place_of_other_files(

@@ -98,8 +98,14 @@ def _check_folder(output: Path) -> None:
         raise EsewatchError(
             f"{output}: is a folder: name a file in it, such as {output}/report.html"
         )
-    if not output.parent.is_dir():
-        raise EsewatchError(f"{output}: there is no folder {output.parent}: create it first")
+    for folder in (output.parent, _real(output).parent):
+        if not folder.is_dir():
+            raise EsewatchError(f"{output}: there is no folder {folder}: create it first")
+
+
+def _real(output: Path) -> Path:
+    """The file that a link leads to; it may be on another file system."""
+    return Path(os.path.realpath(output))
 
 
 def _write_whole(output: Path, text: str) -> None:
@@ -110,7 +116,7 @@ def _write_whole(output: Path, text: str) -> None:
     if output.exists() and not output.is_file():
         output.write_text(text, encoding="utf-8")
         return
-    output = output.resolve()  # a link may lead to another file system
+    output = _real(output)
     with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as folder:
         made = Path(folder) / output.name
         made.write_text(text, encoding="utf-8")
