@@ -40,6 +40,7 @@ SHORTER = {
     "offset 1h": f"offset {HOUR:.0f}s",
     "offset 1d": f"offset {DAY:.0f}s",
     "offset 7d": f"offset {WEEK:.0f}s",
+    "[7d:1h]": f"[{WEEK:.0f}s:{HOUR:.0f}s]",
 }
 EDB, LOG = r"E:\MDB{}\priv{}.edb", r"E:\MDB{}\E{}.log"
 FAILED = ("-1022", "1117", "The request could not be performed", "60.015")

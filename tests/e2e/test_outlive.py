@@ -23,7 +23,7 @@ from tests.support.ports import free_address
 
 pytestmark = pytest.mark.e2e
 
-SHORTER = {"[1h]": "[6s]", "[30m]": "[4s]", "offset 1d": "offset 8s", "offset 7d": "offset 20s"}
+SHORTER = {"[1h]": "[6s]", "[30m]": "[4s]", "[7d:1h]": "[20s:1s]"}
 NAME = "EseKnownBadPage"
 
 

@@ -30,7 +30,7 @@ from tests.support.tools import require
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-SHORTER = {"[1h]": "[6s]", "[30m]": "[4s]", "offset 1d": "offset 8s", "offset 7d": "offset 20s"}
+SHORTER = {"[1h]": "[6s]", "[30m]": "[4s]", "[7d:1h]": "[20s:1s]"}
 NAME = "EseKnownBadPage"
 
 

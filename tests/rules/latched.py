@@ -217,6 +217,13 @@ def proves_nothing(of: Latched) -> Iterator[Story]:
     other.fires(day, day + 8, day + 12, day + 8 * HOURS)
     yield other
 
+    young = Story(of, "another agent proves nothing for days, where the first was known for hours")
+    young.agent("-x6", "+x7", f"_x{4 * 24 * HOURS}")
+    young.agent(f"?x{13 + 4 * 24 * HOURS}", instance="ex01:29703")
+    young.silent(5)
+    young.fires(7, 20, 13 + 12 * HOURS, 13 + 30 * HOURS, 13 + 3 * 24 * HOURS)
+    yield young
+
 
 def elsewhere(of: Latched) -> Iterator[Story]:
     """Other sites and other tiers."""
@@ -255,6 +262,6 @@ def document(of: Latched) -> dict[str, Any]:
     return {
         "rule_files": ["../../rules/tiers.rules.yml", f"../../alerts/{of.file}"],
         "evaluation_interval": f"{MINUTES}m",
-        "group_eval_order": ["esewatch-tiers", "esewatch-engine"],
+        "group_eval_order": ["esewatch-tiers", "esewatch-agents", "esewatch-engine"],
         "tests": [story.group() for story in stories(of)],
     }

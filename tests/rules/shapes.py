@@ -261,5 +261,5 @@ def is_condition(node: Any) -> bool:
 
 
 def _says_only_that_it_is_there(node: Any) -> bool:
-    metrics = [n.name for n in nodes(node) if isinstance(n, ql.VectorSelector)]
-    return bool(metrics) and (metrics[0] or "").endswith(("_info", "_up"))
+    names = [str(n.name).split(":") for n in nodes(node) if isinstance(n, ql.VectorSelector)]
+    return bool(names) and names[0][len(names[0]) // 2].endswith(("_info", "_up"))
