@@ -119,6 +119,7 @@ def damaged() -> Database:
         },
         page_error_spans=[(at, at) for at in (NOW - 40 * DAY, NOW - 3 * DAY, NOW - DAY)],
         hung_io={"write": 1},
+        hung_io_last={"write": NOW - DAY},
     )
 
 

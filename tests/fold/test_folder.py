@@ -128,6 +128,12 @@ def test_slow_io_counts_the_suppressed_reports_and_keeps_the_last_duration() -> 
     assert the_database(folder).slow_io_last_seconds == {"read": 31}
 
 
+def test_hung_io_is_counted_and_keeps_its_latest_time_whatever_is_read_last() -> None:
+    folder = folder_of([event(532, HOUR), event(532, 0), event(533, 0)])
+    assert the_database(folder).hung_io == {"read": 2, "write": 1}
+    assert the_database(folder).hung_io_last == {"read": EPOCH + HOUR, "write": EPOCH}
+
+
 def test_slow_io_on_a_log_belongs_to_the_only_database_of_its_instance() -> None:
     log = event(510, HOUR, database="", fields={"file": "l:\\E06.log", "seconds": 20})
     folder = folder_of([event(700, 0), log])

@@ -167,6 +167,7 @@ def _exchange() -> Database:
         slow_io={"read": 13},
         slow_io_last_seconds={"read": 61.0},
         hung_io={"write": 1},
+        hung_io_last={"write": NOW - DAY},
     )
 
 

@@ -240,6 +240,7 @@ def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
     if identifier in HUNG_IO:
         operation = HUNG_IO[identifier]
         entry.hung_io[operation] = entry.hung_io.get(operation, 0) + 1
+        entry.hung_io_last[operation] = max(entry.hung_io_last.get(operation, 0.0), time)
         return True
     operation = SLOW_IO.get(identifier, "")
     if not operation:

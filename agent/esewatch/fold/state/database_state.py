@@ -253,6 +253,7 @@ class Database(msgspec.Struct, kw_only=True):
     slow_io_last_seconds: dict[str, float] = {}
     slow_io_last: dict[str, float] = {}
     hung_io: dict[str, int] = {}
+    hung_io_last: dict[str, float] = {}
     summaries: dict[str, ReportedFigure] = {}
     """By figure: the newest that a pass summary reported (`fold.summaries`)."""
     untimed: Untimed = msgspec.field(default_factory=Untimed)

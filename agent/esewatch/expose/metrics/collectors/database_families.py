@@ -193,6 +193,8 @@ def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born:
     for operation in _kinds(OPERATIONS, database.hung_io, zero_born=zero_born):
         of_operation = {**labels, "operation": operation}
         out.add("ese_hung_io_reports_total", of_operation, database.hung_io.get(operation, 0))
+        last = database.hung_io_last.get(operation)
+        out.add("ese_hung_io_last_timestamp_seconds", of_operation, last)
 
 
 def _add_task(

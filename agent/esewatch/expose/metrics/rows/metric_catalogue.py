@@ -286,6 +286,12 @@ INPUT_OUTPUT = (
         "Requests that had not completed when they were reported.",
         events_text(HUNG_IO),
     ),
+    gauge(
+        "ese_hung_io_last_timestamp_seconds",
+        OPERATION,
+        "Time of the latest report of a request that had not completed.",
+        events_text(HUNG_IO),
+    ),
 )
 
 KINDS_OF_ERRORS = "; ".join(
