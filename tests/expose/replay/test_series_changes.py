@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -286,6 +287,30 @@ def test_a_level_ends_at_the_first_step_after_its_samples_ceased() -> None:
     assert [change.time - BEGIN for change in changes] == [0, 900_000 + STEP - BEGIN % STEP]
     assert changes[0].value == 12.0
     assert math.isnan(changes[1].value)
+
+
+def test_a_level_ends_sooner_when_its_samples_have_become_denser() -> None:
+    level = Reading(
+        time=EPOCH,
+        computer="EX01",
+        object="MSExchange Database ==> Instances",
+        counter="Log Generation Checkpoint Depth",
+        instance="Information Store/SG06",
+        value=6.0,
+        kind="level",
+        feed=Feed(metric="ese_checkpoint_depth_logs", name="SG06"),
+    )
+    sampled = [
+        msgspec.structs.replace(level, time=EPOCH + time, value=value)
+        for time, value in ((0.0, 5.0), (600.0, 6.0), (900.0, 6.0))
+    ]
+    _, changes = replayed([*sampled, event(700, DAY)], names=["ese_checkpoint_depth_logs"])
+
+    # A quarter of an hour behind the last one; behind the one before it was half an hour.
+    times = [0, 600_000, 1_800_000 + STEP - BEGIN % STEP]
+    assert [change.time - BEGIN for change in changes] == times
+    assert [change.value for change in changes[:2]] == [5.0, 6.0]
+    assert math.isnan(changes[2].value)
 
 
 def test_a_level_that_comes_back_with_its_old_value_is_shown_again() -> None:

@@ -135,7 +135,7 @@ class Replay:
                 yield from self._show(step, self._fallen_due(step))
             self.folder.fold(_SOURCE, Batch(records=records))
             events = any(isinstance(record, _HEARD) for record in records)
-            dirty = self._dirty(time / 1000, events=events)
+            dirty = self._dirty(time, events=events)
             yield from self._show(time, dirty | self._fallen_due(time))
 
     def _fallen_due(self, time: int) -> set[Entity]:
@@ -154,13 +154,13 @@ class Replay:
         found |= self._instances_of(entity[1:] for entity in found if entity[0] == "database")
         return found | self._sharing_sets(found)
 
-    def _dirty(self, now: float, *, events: bool) -> set[Entity]:
+    def _dirty(self, time: int, *, events: bool) -> set[Entity]:
         """Entities that the fold changed, and the databases whose series depend on them."""
         changed, self.folder.changed = self.folder.changed, set()
         dirty = {entity for entity in changed if entity[0] in self._tables}
         dirty |= self._instances_of(entity[1:] for entity in changed if entity[0] == "database")
         # The values are noted whether they decide or not.
-        dirty = {entity for entity in dirty if self._moved(entity, now) or events}
+        dirty = {entity for entity in dirty if self._moved(entity, time) or events}
         if events and "backup_jobs" in self._tables:
             dirty |= {("backup_jobs", each[1], "") for each in changed if each[0] == "instance"}
         if "instance" in self._tables:
@@ -195,14 +195,17 @@ class Replay:
                 moved.add(computer)
         return {entity for entity in self._instance.values() if entity[1] in moved}
 
-    def _moved(self, entity: Entity, now: float) -> bool:
+    def _moved(self, entity: Entity, time: int) -> bool:
         """True if the readings since the last moment changed a value; most of a day none does."""
         metered = self._metered(entity)
         if metered is None:
             return True
-        levels = (current(level, now) for level in metered.levels.values())
+        levels = (current(level, time / 1000) for level in metered.levels.values())
         values = (*metered.totals.values(), metered.gap_seconds, *levels)
         if self._values.get(entity) == values:
+            # The same value again holds for another time, and for a shorter one when the samples
+            # follow each other faster.
+            self._plan(entity, time)
             return False
         self._values[entity] = values
         return True
