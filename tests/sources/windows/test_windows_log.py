@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from esewatch.config import Settings
@@ -640,6 +640,7 @@ PIECES = st.sampled_from(
 )
 
 
+@example(["\0" * 4, event(1)], "utf-16-le", 1)
 @given(st.lists(PIECES, max_size=12), st.sampled_from(["utf-16-le", "utf-8"]), st.integers(1, 400))
 def test_no_output_whatever_is_more_than_an_error_of_the_source(
     pieces: list[str], encoding: str, step: int

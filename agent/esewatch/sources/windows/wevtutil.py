@@ -58,7 +58,7 @@ class Output:
             if len(self._raw) < _HEAD_BYTES and not final:
                 return
             raw, self._raw = self._raw, b""
-            encoding, mark = detect(raw)
+            encoding, mark = detect(raw[:_HEAD_BYTES])
             self._transcoder, raw = Transcoder(encoding), raw[mark:]
         data = self._rest + self._transcoder.feed(raw)
         if not self.stray and self.last_id is None:
