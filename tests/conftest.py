@@ -38,6 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
 
 
+def pytest_collection_finish() -> None:
+    """Leave what thousands of collected tests are made of out of all later collections."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Look at what is open before anything is made for a test that is about files."""
