@@ -89,7 +89,7 @@ def test_old_ratio_says_what_advise_says(tmp_path: Path) -> None:
 def parallel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Findings]:
     """Scans on one LUN and on two, of seed 1, once."""
     told = Told(tmp_path_factory.mktemp("a"))
-    return told, checksum_parallel.run(told.bench, pages=400)
+    return told, checksum_parallel.run(told.bench, pages=400, seconds=3.0)
 
 
 def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(
@@ -233,7 +233,10 @@ def test_what_o_dsync_cannot_do_here_is_told_and_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(real_files, "_O_DSYNC", 0)
-    findings = write_cache.run(Bench(tmp_path, 1, lambda: None), seconds=2.0, created=1 << 20)
+    # The modelled runs have a test of their own.
+    modelled = write_cache.Modelled(iops=1.0, seconds=1.0, latency=1.0)
+    monkeypatch.setattr(write_cache, "_modelled", lambda *_: modelled)
+    findings = write_cache.run(Bench(tmp_path, 1, lambda: None), created=1 << 20)
 
     real = [each for each in findings.comparisons if each.kind == "real files"]
     assert [(each.holds, each.why) for each in real] == [
@@ -267,10 +270,17 @@ def test_a_backup_past_the_cache_leaves_nothing_in_it(tmp_path: Path) -> None:
     assert fall.holds is False
 
 
+def without_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The modelled jobs, which have a test of their own, would take most of the time."""
+    alike = backup_buffered.Job(sizes=[1] * 4, seconds=[1.0] * 4, left=None, victim=None)
+    monkeypatch.setattr(backup_buffered, "_modelled", lambda *_: alike)
+
+
 def test_without_o_direct_the_other_half_is_still_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(real_files, "_O_DIRECT", 0)
+    without_models(monkeypatch)
     findings = backup_buffered.run(Bench(tmp_path, 1, lambda: None), total=64 << 20)
 
     assert [(each.holds, each.why) for each in findings.comparisons[:2]] == [
@@ -291,9 +301,7 @@ def backups_in_turns(
         os.truncate(target, source.stat().st_size)
         return next(seconds[direct])
 
-    # The modelled jobs, which have a test of their own, would take most of the time.
-    alike = backup_buffered.Job(sizes=[1] * 4, seconds=[1.0] * 4, left=None, victim=None)
-    monkeypatch.setattr(backup_buffered, "_modelled", lambda *_: alike)
+    without_models(monkeypatch)
     monkeypatch.setattr(real_files, "copy", copied)
     monkeypatch.setattr(real_files, "cached", lambda _: left)
     return backup_buffered.run(Bench(tmp_path, 1, lambda: None), total=64 << 20)
@@ -333,7 +341,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(
         return repeatable_bytes(Result(experiment=experiment, findings=findings))
 
     def made(name: str, seed: int) -> Findings:
-        return checksum_parallel.run(Bench(tmp_path / name, seed, lambda: None), pages=400)
+        return checksum_parallel.run(
+            Bench(tmp_path / name, seed, lambda: None), pages=400, seconds=3.0
+        )
 
     first = lines(parallel[1])
     assert len(first) == 22

@@ -100,13 +100,13 @@ def streams(bench: Bench, name: str, scans: int, seconds: float, **workload: Any
     return list(bench.disks(name, plan).values())
 
 
-def run(bench: Bench, pages: int = PAGES) -> Findings:
-    """See EXPERIMENT. `pages`: of a database."""
+def run(bench: Bench, pages: int = PAGES, seconds: float = STREAM_SECONDS) -> Findings:
+    """See EXPERIMENT. `pages`: of a database; `seconds`: of the scans without one."""
     one = measured(bench, "one", ["lun7"], pages)
     two = measured(bench, "two", ["lun7", "lun7"], pages)
     apart = measured(bench, "apart", ["lun7", "lun8"], pages)
     alone, both = (
-        streams(bench, name, scans, STREAM_SECONDS, outstanding=OUTSTANDING)
+        streams(bench, name, scans, seconds, outstanding=OUTSTANDING)
         for name, scans in (("stream", 1), ("streams", 2))
     )
     rows = [
