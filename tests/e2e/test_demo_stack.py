@@ -47,6 +47,7 @@ def ask(url: str) -> Any:
         return None
 
 
+@pytest.mark.minutes
 @pytest.mark.e2e
 def test_the_bad_page_reaches_prometheus_and_alertmanager_and_ctrl_c_stops_all(
     tmp_path: Path,
