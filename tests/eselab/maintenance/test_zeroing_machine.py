@@ -216,6 +216,7 @@ def bodies_of(life: Life) -> set[bytes]:
 def test_of_a_month_of_mail_no_message_that_is_gone_is_in_the_file(page_size: int) -> None:
     life = built((1 << 19) // page_size, page_size=page_size, cache_pages=60)
     bodies = bodies_of(life)
+    places: dict[bytes, int] = {}
     reports, counters = Recorder(), Counters()
     zeroing = DatabaseZeroing(life.database, reports, counters, life.clock, pause=0.0)
     life.database.store.counts_deleted = True
@@ -232,5 +233,10 @@ def test_of_a_month_of_mail_no_message_that_is_gone_is_in_the_file(page_size: in
             # Any 16 bytes of it would be a part of it and of nothing else.
             assert not any(body[at : at + 16] in file for at in range(0, len(body) - 16, 400))
         bodies = living
-        assert all(body in file for body in living)
+        # Most lie where they lay the day before.
+        places = {
+            body: at if file.startswith(body, at := places.get(body, 0)) else file.find(body)
+            for body in living
+        }
+        assert min(places.values()) >= 0
     assert [event[0] for event in reports.taken()] == [718, 722] * 30
