@@ -8,10 +8,9 @@ FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
-# More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer.
+# More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer;
+# those of the first part five sixths.
 WORKERS ?= 4
-# Those that measure how soon something happens wait for five sixths of their time.
-WAITERS ?= 5
 # Slow tests that measure no time: beside each other.
 BESIDE := tests/advice tests/cli tests/deploy tests/ese tests/eselab tests/expose tests/fuzz tests/oracle \
     $(addprefix tests/rules/test_,moves.py quality.py rules.py) \
@@ -61,7 +60,7 @@ new-alert: setup ## write the files of an alert: NAME=EseFullMoon FILE=storage S
 	@$(PY) -m tests.rules.new_alert $(NAME) $(FILE) $(or $(SEVERITY),warning)
 
 test: setup tools lint ## all checks and tests but the slow ones
-	$(PY) -m pytest -m "e2e and not beside and not slow" -n $(WAITERS) --dist worksteal $(PYTEST_ARGS) $(E2E)
+	$(PY) -m pytest -m "e2e and not beside and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) $(E2E)
 	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests, of random campaigns a part; writes docs/reliability.md
