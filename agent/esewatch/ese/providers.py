@@ -16,8 +16,8 @@ PATTERNS: tuple[str, ...] = tuple(
     _ANY.join(map(re.escape, name.split("*"))) for name in ESE_PROVIDERS
 )
 """Regular expressions, each for one of the names."""
-WORDS: tuple[str, ...] = tuple(name.partition("*")[0] for name in ESE_PROVIDERS)
-"""Prefixes of the names: for cheap filters."""
+WORDS: tuple[str, ...] = ("ESE", "ESENT", "ESE BACKUP", "ISAM")
+"""Words of which every name has one: for cheap filters."""
 
 _OURS = re.compile("|".join(PATTERNS), re.IGNORECASE)
 

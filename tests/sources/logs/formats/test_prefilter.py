@@ -1,7 +1,10 @@
 """The cheap filter."""
 
+from collections.abc import Callable
+
 import pytest
 
+from esewatch.ese.providers import ESE_PROVIDERS
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from tests.sources.logs.formats.reading import STRINGS_703
 from tests.support.each import of_each
@@ -50,7 +53,16 @@ def test_companions_are_hits_only_when_asked_for() -> None:
     assert all(Prefilter(companions=True).any_in(name) for name in names)
 
 
+@pytest.mark.parametrize("spelt", [str, str.lower, str.title])
+@pytest.mark.parametrize("name", [name for name in ESE_PROVIDERS if name != "ESE"])
+def test_each_name_is_one_hit_in_its_usual_spellings(
+    name: str, spelt: Callable[[str], str]
+) -> None:
+    line = spelt(name.replace("*", "a shop")).encode()
+    assert len(Prefilter().hits(b"before\n" + line + b"\nbehind")) == 1
+
+
 def test_names_that_begin_alike_are_told_apart() -> None:
-    text = b"NTDS isam, ESEnt, eSe, esent; Ntds Isam ESENTx ESE"
-    assert Prefilter().hits(text) == [text.index(b"esent"), text.index(b"Ntds"), len(text) - 3]
+    text = b"NTDS iSAM, ESEnt, eSe, esent; Ntds Isam ESENTx MyISAM ESE"
+    assert Prefilter().hits(text) == [text.index(b"esent"), text.index(b"Isam"), len(text) - 3]
     assert 0 in Prefilter(companions=True).hits(text)
