@@ -242,6 +242,116 @@ def test_a_file_truncated_and_grown_past_its_position_is_read_from_the_start(
     assert journal.take(source.poll()) == ["three", "four", "five"]
 
 
+LINES = [f"line {number}" for number in range(1000)]
+"""Lines of more than 1 KiB, which tells one file from another."""
+
+
+def text_of(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_log_that_is_copied_over_in_place_goes_on_behind_what_was_read(
+    tmp_path: Path, *, restart: bool
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(text_of(LINES))
+    clock, journal = Clock(), Journal()
+    source = line_source(path, clock=clock)
+    journal.take(source.poll())
+    for written in (300, 600, 999):
+        path.write_bytes(text_of(LINES[:written]))
+        clock.now += 4
+        assert journal.take(source.poll()) == []
+        if restart:
+            source = line_source(path, clock=clock)
+            source.restore(journal.positions)
+    path.write_bytes(text_of([*LINES, "new"]))
+    assert journal.take(source.poll()) == ["new"]
+
+
+def test_a_log_that_was_deleted_and_is_copied_back_goes_on_behind_what_was_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(text_of(LINES))
+    source, journal = line_source(tmp_path / "*.log"), Journal()
+    journal.take(source.poll())
+    path.unlink()
+    path.write_bytes(text_of(LINES[:500]))
+    assert journal.take(source.poll()) == []
+    path.write_bytes(text_of([*LINES, "new"]))
+    assert journal.take(source.poll()) == ["new"]
+
+
+def test_a_log_whose_space_is_set_aside_before_it_is_copied_goes_on_behind_what_was_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    whole = text_of([*LINES, "new"])
+    path.write_bytes(text_of(LINES))
+    source, journal = line_source(path), Journal()
+    journal.take(source.poll())
+    path.write_bytes(whole[:4096].ljust(len(whole), b"\0"))
+    assert journal.take(source.poll()) == []
+    path.write_bytes(whole)
+    assert journal.take(source.poll()) == ["new"]
+    assert journal.told == []
+
+
+def test_a_new_log_with_the_beginning_of_a_longer_one_is_read_once_it_is_quiet(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(text_of(LINES))
+    clock, journal = Clock(), Journal()
+    source = line_source(path, clock=clock)
+    journal.take(source.poll())
+    path.write_bytes(text_of(LINES[:500]))
+    assert journal.take(source.poll()) == []
+    clock.now += 5
+    assert journal.take(source.poll()) == LINES[:500]
+
+
+def test_a_new_log_with_the_beginning_of_a_longer_one_is_read_once_it_is_as_long(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(text_of(LINES))
+    source, journal = line_source(path), Journal()
+    journal.take(source.poll())
+    other = [*LINES[:500], *reversed(LINES[500:])]
+    path.write_bytes(text_of(other[:600]))
+    assert journal.take(source.poll()) == []
+    path.write_bytes(text_of(other))
+    assert journal.take(source.poll()) == other
+
+
+def test_a_new_log_with_the_beginning_of_a_longer_one_that_never_rests_is_read_in_a_minute(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(text_of(LINES))
+    clock, journal = Clock(), Journal()
+    source = line_source(path, clock=clock)
+    journal.take(source.poll())
+    for second in range(61):
+        path.write_bytes(text_of(LINES[: 500 + second]))
+        taken = journal.take(source.poll())
+        assert bool(taken) == (second == 60)
+        clock.now += 1
+    assert taken == LINES[:560]
+
+
+def test_a_log_that_begins_anew_with_other_lines_is_read_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(text_of(LINES))
+    source, journal = line_source(path), Journal()
+    journal.take(source.poll())
+    path.write_bytes(text_of(LINES[500:900]))
+    assert journal.take(source.poll()) == LINES[500:900]
+
+
 def test_a_named_file_may_be_away_while_it_is_rotated(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"one\n")

@@ -55,19 +55,15 @@ def holds(raw: RawFile, position: FilePosition) -> bool:
 
 
 def best_match(raw: RawFile, candidates: Sequence[FilePosition]) -> FilePosition | None:
-    """The candidate that `raw` continues, the furthest one if several; None if none.
+    """The candidate that `raw`, which begins as they do, continues; None if none.
 
-    Raises OSError.
+    The furthest one if several. Raises OSError.
     """
-    start = read_at(raw, 0, SAMPLE)
-    heads = Heads(start)
     found = None
     # From front to back, so that a compressed file is decompressed once.
     for position in sorted(candidates, key=lambda candidate: candidate.offset):
         size = min(position.offset, SAMPLE)
-        if heads[size] == position.head and (
-            digest(read_at(raw, position.offset - size, size)) == position.tail
-        ):
+        if digest(read_at(raw, position.offset - size, size)) == position.tail:
             found = position
     return found
 

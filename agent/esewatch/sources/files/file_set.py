@@ -14,6 +14,7 @@ from esewatch.sources.files.file_identity import (
     SAMPLE,
     Beginnings,
     FilePosition,
+    Heads,
     best_match,
     holds,
     same_so_far,
@@ -292,7 +293,7 @@ class FileSet:
             self.changes[oldest] = None
 
     def _meet(self, seen: Seen, now: float, *, final: bool) -> None:
-        """Follow a new file, unless it may be a copy that is still being made."""
+        """Follow a new file, unless it may be a copy in the making."""
         if not seen.stat[0]:
             return
         waiting = self._waiting.setdefault(seen.key, WaitingFile(seen.stat, now, now))
@@ -312,7 +313,7 @@ class FileSet:
             if not quiet and (raw.compressed or seen.stat[0] < TINY):
                 return
             owner, position = self._continued(raw, seen.stat[0])
-            if position is None and not quiet and self._is_copy(raw):
+            if position is None and not quiet and (self._is_copy(raw) or self._is_returning(raw)):
                 return
         except OSError as error:
             self.fail(seen.path, error, seen.stat[1])
@@ -327,19 +328,42 @@ class FileSet:
 
     def _continued(self, raw: RawFile, size: int) -> tuple[str, FilePosition | None]:
         """Key and position of the lost or vanished file that `raw` holds; None if none."""
-        candidates = dict(self._lost)
-        for file in self._detached:
-            if file.key not in self.files or file.text is None:
-                continue
-            if file.snapshot().offset:
-                candidates[file.key] = file.position
-            elif same_so_far(file.text.raw, raw):
+        for file in self._vanished():
+            if not file.position.offset and file.text and same_so_far(file.text.raw, raw):
                 return file.key, file.position
+        candidates = self._gone_like(raw)
         if not raw.compressed:
             candidates = {key: item for key, item in candidates.items() if item.offset <= size}
         found = best_match(raw, list(candidates.values())) if candidates else None
         key = next((key for key, position in candidates.items() if position is found), "")
         return key, found
+
+    def _is_returning(self, raw: RawFile) -> bool:
+        """Is `raw` written less far than one that is gone and began alike was read?
+
+        Some programs set aside the space of a copy first, as zeros.
+        """
+        offset = max((gone.offset for gone in self._gone_like(raw).values()), default=0)
+        sample = min(offset, SAMPLE)
+        tail = read_at(raw, offset - sample, sample)
+        return len(tail) < sample or tail.endswith(b"\0\0")
+
+    def _gone_like(self, raw: RawFile) -> dict[str, FilePosition]:
+        """Positions in lost and vanished files that begin as `raw` does, by key."""
+        heads = Heads(read_at(raw, 0, SAMPLE))
+        gone = self._lost | {file.key: file.position for file in self._vanished()}
+        return {
+            key: position
+            for key, position in gone.items()
+            if position.offset and heads[min(position.offset, SAMPLE)] == position.head
+        }
+
+    def _vanished(self) -> list[FollowedFile]:
+        """Files that no path leads to any more, with the positions as they are now."""
+        vanished = [file for file in self._detached if file.key in self.files and file.text]
+        for file in vanished:
+            file.snapshot()
+        return vanished
 
     def _hand_over(self, owner: str, file: FollowedFile) -> None:
         if owner in self.files:
