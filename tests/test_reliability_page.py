@@ -11,7 +11,7 @@ from esewatch.fold.databases import integrity
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.journal import quarantine
 from esewatch.sources.counters import exporter, scrape
-from esewatch.sources.files import file_search, text_file
+from esewatch.sources.files import file_search, file_set, text_file
 from tests.support.each import of_each
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +32,7 @@ IN_USE = {
     "characters of a path": f"{identity.MAX_PATH:,}",
     "known bad pages": f"{integrity.MAX_BAD_PAGES:,}",
     "files of a source": f"{file_search.MAX_FILES:,}",
+    "text files of a source that are gone": f"{file_set.REMEMBERED:,}",
     "bytes of a line": f"{text_file.LONGEST // MIB} MiB",
     "bytes of an answer": f"{scrape.MAX_BYTES // MIB} MiB",
     "counters of an answer": f"{exporter.MAX_READINGS:,}",

@@ -1,6 +1,7 @@
 """Whatever rotation and restarts do, each line is given exactly once."""
 
 import gzip
+import os
 import random
 import shutil
 import tempfile
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from esewatch.sources.files import file_set, follow, followed_file
+from esewatch.model import SourceError
+from esewatch.sources.files import file_identity, file_set, follow, followed_file
+from esewatch.sources.files.file_identity import digest
 from tests.sources.followed import Clock, Journal, close_sources, line_source
 
 
@@ -362,6 +365,66 @@ def test_a_named_file_may_be_away_while_it_is_rotated(tmp_path: Path) -> None:
     again = line_source(path)
     again.restore(journal.positions)
     assert journal.take(again.poll()) == []
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_of_files_that_vanish_together_and_come_back_none_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, restart: bool
+) -> None:
+    monkeypatch.setattr(file_set, "REMEMBERED", 2)
+    names = [f"{number}.log" for number in range(9)]
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text(f"{name} one\n")
+    clock, journal = Clock(), Journal()
+    source = line_source(folder / "*.log", clock=clock)
+    assert len(journal.take(source.poll())) == 9
+    shutil.copytree(folder, tmp_path / "copy")
+    shutil.rmtree(folder)
+    for _ in range(2):
+        if restart:
+            source.close()
+            source = line_source(folder / "*.log", clock=clock)
+            source.restore(journal.positions)
+        clock.now += 10
+        with pytest.raises(SourceError):
+            journal.take(source.poll())
+    shutil.copytree(tmp_path / "copy", folder)
+    for name in names:
+        with (folder / name).open("a") as file:
+            file.write(f"{name} two\n")
+    assert sorted(journal.take(source.poll())) == [f"{name} two" for name in names]
+
+
+def test_of_many_files_with_one_header_that_come_back_each_is_found_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(20):
+        path = folder / f"{number}.log"
+        path.write_text("header " * 300 + "\n" + "line\n" * (20 - number))
+        os.utime(path, (number, number))
+    source, journal = line_source(folder / "*.log"), Journal()
+    journal.take(source.poll())
+    shutil.copytree(folder, tmp_path / "copy")
+    shutil.rmtree(folder)
+    source.close()
+    source = line_source(folder / "*.log")
+    source.restore(journal.positions)
+    with pytest.raises(SourceError):
+        journal.take(source.poll())
+    shutil.copytree(tmp_path / "copy", folder)
+    compared: list[object] = []
+
+    def noted(data: bytes) -> bytes:
+        compared.append(data)
+        return digest(data)
+
+    monkeypatch.setattr(file_identity, "digest", noted)
+    assert journal.take(source.poll()) == []
+    assert len(compared) == 2 * 20, "the beginning and the place of each"
 
 
 def test_positions_of_lost_files_are_dropped_oldest_first(

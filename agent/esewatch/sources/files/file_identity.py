@@ -60,11 +60,13 @@ def best_match(raw: RawFile, candidates: Sequence[FilePosition]) -> FilePosition
     The furthest one if several. Raises OSError.
     """
     found = None
-    # From front to back, so that a compressed file is decompressed once.
-    for position in sorted(candidates, key=lambda candidate: candidate.offset):
+    # A compressed file from front to back, so that it is decompressed once.
+    for position in sorted(candidates, key=lambda each: each.offset, reverse=not raw.compressed):
         size = min(position.offset, SAMPLE)
         if digest(read_at(raw, position.offset - size, size)) == position.tail:
             found = position
+            if not raw.compressed:
+                break
     return found
 
 

@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,6 @@ from esewatch.sources.files.file_identity import (
     SAMPLE,
     Beginnings,
     FilePosition,
-    Heads,
     best_match,
     holds,
     same_so_far,
@@ -31,7 +30,11 @@ from esewatch.sources.files.raw_file import RawFile, read_at
 from esewatch.sources.files.text_file import TextFile
 
 REMEMBERED = 1000
-"""Lost files whose position is kept in case they come back under another name."""
+"""Lost files whose position is kept at least, in case they come back under another name.
+
+As many are kept as were there at once, which is bounded by MAX_FILES: all may vanish and come back.
+Each costs about 0.6 kB of memory.
+"""
 
 MAX_OPEN = 0 if os.name == "nt" else 200
 """Files kept open, so that one that was renamed to an unwatched name is read to its end.
@@ -90,6 +93,9 @@ class FileSet:
         self._restored: dict[str, FilePosition] = {}
         self._lost: dict[str, FilePosition] = {}
         self._last_lost = 0
+        self._kept = REMEMBERED
+        self._lost_beginnings: Beginnings[tuple[str, FilePosition]] | None = None
+        """Beginnings of the lost files; made when it is needed."""
         self._waiting: dict[str, WaitingFile] = {}
         self._told: dict[str, int] = {}
         self._out_of_reach: dict[str, str] = {}
@@ -113,6 +119,7 @@ class FileSet:
             (self._lost if position.gone else self._restored)[key] = position
         self._lost = dict(sorted(self._lost.items(), key=lambda item: item[1].gone))
         self._last_lost = max((lost.gone for lost in self._lost.values()), default=0)
+        self._kept = max(self._kept, len(self._lost))
 
     def look(self) -> None:
         """Find the files: new ones (`unmet`) and the fate of the old ones.
@@ -121,6 +128,7 @@ class FileSet:
         """
         now = self.clock()
         seen = self._scan()
+        self._kept = max(self._kept, len(self.files) + len(self._restored))
         for key, position in self._restored.items():
             if found := seen.get(key):
                 self.files[key] = FollowedFile(found, position, now)
@@ -286,8 +294,9 @@ class FileSet:
         position.gone = self._last_lost
         key = f"gone:{position.gone}"
         self._lost[key] = position
+        self._lost_beginnings = None
         self.changes[key] = names.pack(position)
-        if len(self._lost) > REMEMBERED:
+        if len(self._lost) > self._kept:
             oldest = next(iter(self._lost))
             del self._lost[oldest]
             self.changes[oldest] = None
@@ -350,13 +359,16 @@ class FileSet:
 
     def _gone_like(self, raw: RawFile) -> dict[str, FilePosition]:
         """Positions in lost and vanished files that begin as `raw` does, by key."""
-        heads = Heads(read_at(raw, 0, SAMPLE))
-        gone = self._lost | {file.key: file.position for file in self._vanished()}
-        return {
-            key: position
-            for key, position in gone.items()
-            if position.offset and heads[min(position.offset, SAMPLE)] == position.head
-        }
+        start = read_at(raw, 0, SAMPLE)
+        if self._lost_beginnings is None:
+            self._lost_beginnings = Beginnings()
+            for item in self._lost.items():
+                self._lost_beginnings.add(item[1], item)
+        vanished: Beginnings[tuple[str, FilePosition]] = Beginnings()
+        for file in self._vanished():
+            vanished.add(file.position, (file.key, file.position))
+        lost = (item for item in self._lost_beginnings.like(start) if item[0] in self._lost)
+        return dict(chain(lost, vanished.like(start)))
 
     def _vanished(self) -> list[FollowedFile]:
         """Files that no path leads to any more, with the positions as they are now."""
