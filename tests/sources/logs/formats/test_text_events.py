@@ -1,6 +1,7 @@
 """Events in plain text: log lines, labelled blocks, pasted XML and JSON."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from esewatch.model import Event
 from esewatch.sources.files.decoder import Fed
+from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
 from esewatch.sources.logs.formats.fields import Found
 from esewatch.sources.logs.formats.lines import LineReader
+from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.text_events import TextEvents
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
@@ -220,6 +223,43 @@ def test_time_grows_with_the_size_of_hostile_text(line: bytes) -> None:
     assert 0 < many < 5 * few
     # What a pattern does in one call is not counted; the square of so much would take minutes.
     assert processor_seconds(reading(8_000)) < 5
+
+
+class Copied(bytes):
+    """Bytes that count how many of them are copied by slices."""
+
+    total = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if isinstance(found, bytes):
+            self.total += len(found)
+        return found
+
+
+def copied(data: bytes) -> int:
+    """How many bytes are copied to read these from the second line on."""
+    line = Copied(data)
+    TextEvents(Maker(EventOptions()), Prefilter()).feed(line, final=True)
+    return line.total
+
+
+@pytest.mark.parametrize(
+    "element",
+    [b"<Event></Event>", b"<Event >ESE</Event> ", b"</Events><Events> <Event>a</Event>\t"],
+)
+def test_many_elements_in_one_line_cost_as_much_as_they_are_long(element: bytes) -> None:
+    few, many = (copied(b"x\n" + element * count + b"\n") for count in (100, 400))
+    assert 0 < many < 5 * few
+
+
+def test_elements_in_one_line_are_found_behind_what_may_stand_before_one() -> None:
+    element = xml().replace("\n", " ").strip()
+    whole = [element, f" {element}", f"a <Events>{element}", f"{element}{element}"]
+    for line in [*whole, f"{element}\t </Events><Events> {element}"]:
+        text = f"2007-06-21T03:14:15Z some text\n{line}\n"
+        assert len(events(text)) == line.count(element)
+    assert events(f"2007-06-21T03:14:15Z some text\nx {element}\n") == []
 
 
 @pytest.mark.parametrize("word", ["Event ID: 7", "-- --", "InstanceId : 7", "ProviderName: x"])

@@ -44,7 +44,7 @@ _LINE = re.compile(_HEAD.pattern + rb"([^\r\n]+)(?<!\")\r?\n(?=\d{4}-\d\d-\d\d[ 
 """A dated line with a process and a text, before another dated line."""
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _KEPT_FRAMES = 4096
-_BEFORE_ELEMENT = re.compile(rb"\s*(?:[^\n]*(?:</Event>|<Events>)\s*)?")
+_BEFORE_ELEMENT = (CLOSE, b"<Events>")
 _BACK_LINES = 16
 _WRAPPED_LINES = 64
 _BLOCK_LINES = 400
@@ -144,15 +144,14 @@ class TextEvents:
 
         `told` says that the line is known to have a needle.
         """
-        start = data.rfind(b"\n", at, hit) + 1 or at
-        end = data.find(b"\n", hit) + 1 or len(data)
+        start = _line_start(data, at, hit)
+        if data[hit] == _ANGLE and OPEN.match(data, hit):
+            # Decided without a copy of the line, which may have very many elements.
+            before = data[start:hit].rstrip()
+            if not before or before.endswith(_BEFORE_ELEMENT):
+                return _element(data, hit)
+        end = _line_end(data, hit)
         line = data[start:end]
-        if (
-            data[hit] == _ANGLE
-            and OPEN.match(data, hit)
-            and _BEFORE_ELEMENT.fullmatch(data, _line_start(data, 0, hit), hit)
-        ):
-            return _element(data, hit)
         # Most lines begin with a date: no dashes, no label, no rule does.
         dated = line[:1].isdigit()
         if not dated and DASHES.fullmatch(line):
