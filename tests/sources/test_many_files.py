@@ -1,5 +1,6 @@
 """A folder of very many files: what a look costs is linear, and records flow before it is over."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.files import file_search, file_set, follow
 from esewatch.sources.files.file_identity import Beginnings, FilePosition, digest
+from esewatch.sources.files.raw_file import RawFile
 from esewatch.sources.logs.eseutil_log import EseutilLogSource
 from esewatch.sources.logs.event_stream import event_stream_source
 from tests.reliability.server import HEADER
@@ -173,6 +175,21 @@ def test_beyond_the_limit_files_are_not_followed_which_is_told_once_and_others_g
     (tmp_path / "000002.ndjson").rename(tmp_path / "zzz.ndjson")
     append(tmp_path / "zzz.ndjson", 2)
     assert lines_of(source) == (2, []), "a known file has room under another name too"
+    source.close()
+
+
+def test_each_of_many_files_that_may_not_be_read_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: str, key: str) -> RawFile:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(file_set, "REMEMBERED", 3)
+    monkeypatch.setattr(file_set, "open_known", denied)
+    one_line_each(tmp_path, 5)
+    source = event_stream_source("a", [f"{tmp_path}/*.ndjson"])
+    assert len(lines_of(source)[1]) == 5
+    assert lines_of(source) == (0, [])
     source.close()
 
 

@@ -19,6 +19,7 @@ from esewatch.sources.files.file_identity import (
     same_so_far,
 )
 from esewatch.sources.files.file_search import (
+    MAX_FILES,
     Seen,
     Stat,
     all_unreadable,
@@ -178,7 +179,7 @@ class FileSet:
         """Report a file that cannot be read, once for each state of the file."""
         if self._told.get(path) != mtime:
             self._told[path] = mtime
-            if len(self._told) > REMEMBERED:
+            if len(self._told) > MAX_FILES:
                 del self._told[next(iter(self._told))]
             self.problems.append(Unreadable(path=path, place="", reason=reason))
 
