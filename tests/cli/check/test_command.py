@@ -357,6 +357,7 @@ def test_reserved_and_temporary_logs_and_foreign_files_do_no_harm(
     (copy.folder / "edbres00001.jrs").write_bytes(bytes(16 * SEGMENT))
     (copy.folder / "setup.log").write_text("installed\n" * 1000)
     (copy.folder / "e00.log").write_bytes(Log(3, series=5).data())
+    (copy.folder / f"edb{CURRENT + 1:05X}.log").mkdir()
     assert verdict(capsys, copy.folder)["verdict"] == "replay_needed"
 
 
