@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -271,18 +270,22 @@ def test_a_window_opens_and_closes_between_records_at_the_steps() -> None:
     assert {replay.series[change.series].name for change in changes} == {"ese_window_open"}
 
 
-def test_a_level_ends_at_the_first_step_after_its_samples_ceased() -> None:
-    level = Reading(
-        time=EPOCH,
+def level(seconds: float, value: float) -> Reading:
+    """A sample of the depth of the checkpoint, that long after EPOCH."""
+    return Reading(
+        time=EPOCH + seconds,
         computer="EX01",
-        object="o",
+        object="MSExchange Database ==> Instances",
         counter="Log Generation Checkpoint Depth",
-        instance="i",
-        value=12.0,
+        instance="Information Store/SG06",
+        value=value,
         kind="level",
         feed=Feed(metric="ese_checkpoint_depth_logs", name="SG06"),
     )
-    _, changes = replayed([level, event(700, DAY)], names=["ese_checkpoint_depth_logs"])
+
+
+def test_a_level_ends_at_the_first_step_after_its_samples_ceased() -> None:
+    _, changes = replayed([level(0.0, 12.0), event(700, DAY)], names=["ese_checkpoint_depth_logs"])
 
     assert [change.time - BEGIN for change in changes] == [0, 900_000 + STEP - BEGIN % STEP]
     assert changes[0].value == 12.0
@@ -290,20 +293,7 @@ def test_a_level_ends_at_the_first_step_after_its_samples_ceased() -> None:
 
 
 def test_a_level_ends_sooner_when_its_samples_have_become_denser() -> None:
-    level = Reading(
-        time=EPOCH,
-        computer="EX01",
-        object="MSExchange Database ==> Instances",
-        counter="Log Generation Checkpoint Depth",
-        instance="Information Store/SG06",
-        value=6.0,
-        kind="level",
-        feed=Feed(metric="ese_checkpoint_depth_logs", name="SG06"),
-    )
-    sampled = [
-        msgspec.structs.replace(level, time=EPOCH + time, value=value)
-        for time, value in ((0.0, 5.0), (600.0, 6.0), (900.0, 6.0))
-    ]
+    sampled = [level(time, value) for time, value in ((0.0, 5.0), (600.0, 6.0), (900.0, 6.0))]
     _, changes = replayed([*sampled, event(700, DAY)], names=["ese_checkpoint_depth_logs"])
 
     # A quarter of an hour behind the last one; behind the one before it was half an hour.

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from esewatch.model import SourceError
 from esewatch.sources.files import file_identity, file_set, follow, followed_file
 from esewatch.sources.files.file_identity import digest
+from esewatch.sources.files.follow import FollowedFiles
 from tests.sources.followed import Clock, Journal, close_sources, line_source
 
 
@@ -253,15 +254,21 @@ def text_of(lines: list[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_a_log_that_is_copied_over_in_place_goes_on_behind_what_was_read(
-    tmp_path: Path, *, restart: bool
-) -> None:
-    path = tmp_path / "a.log"
+def was_read(folder: Path) -> tuple[Path, FollowedFiles, Journal, Clock]:
+    """A log, its source that has read it, and what that tells of it."""
+    path = folder / "a.log"
     path.write_bytes(text_of(LINES))
     clock, journal = Clock(), Journal()
     source = line_source(path, clock=clock)
     journal.take(source.poll())
+    return path, source, journal, clock
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_log_that_is_copied_over_in_place_goes_on_behind_what_was_read(
+    tmp_path: Path, *, restart: bool
+) -> None:
+    path, source, journal, clock = was_read(tmp_path)
     for written in (300, 600, 999):
         path.write_bytes(text_of(LINES[:written]))
         clock.now += 4
@@ -305,11 +312,7 @@ def test_a_log_whose_space_is_set_aside_before_it_is_copied_goes_on_behind_what_
 def test_a_new_log_with_the_beginning_of_a_longer_one_is_read_once_it_is_quiet(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(text_of(LINES))
-    clock, journal = Clock(), Journal()
-    source = line_source(path, clock=clock)
-    journal.take(source.poll())
+    path, source, journal, clock = was_read(tmp_path)
     path.write_bytes(text_of(LINES[:500]))
     assert journal.take(source.poll()) == []
     clock.now += 5
@@ -319,10 +322,7 @@ def test_a_new_log_with_the_beginning_of_a_longer_one_is_read_once_it_is_quiet(
 def test_a_new_log_with_the_beginning_of_a_longer_one_is_read_once_it_is_as_long(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(text_of(LINES))
-    source, journal = line_source(path), Journal()
-    journal.take(source.poll())
+    path, source, journal, _ = was_read(tmp_path)
     other = [*LINES[:500], *reversed(LINES[500:])]
     path.write_bytes(text_of(other[:600]))
     assert journal.take(source.poll()) == []
@@ -333,11 +333,7 @@ def test_a_new_log_with_the_beginning_of_a_longer_one_is_read_once_it_is_as_long
 def test_a_new_log_with_the_beginning_of_a_longer_one_that_never_rests_is_read_in_a_minute(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(text_of(LINES))
-    clock, journal = Clock(), Journal()
-    source = line_source(path, clock=clock)
-    journal.take(source.poll())
+    path, source, journal, clock = was_read(tmp_path)
     for second in range(61):
         path.write_bytes(text_of(LINES[: 500 + second]))
         taken = journal.take(source.poll())
@@ -347,10 +343,7 @@ def test_a_new_log_with_the_beginning_of_a_longer_one_that_never_rests_is_read_i
 
 
 def test_a_log_that_begins_anew_with_other_lines_is_read_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(text_of(LINES))
-    source, journal = line_source(path), Journal()
-    journal.take(source.poll())
+    path, source, journal, _ = was_read(tmp_path)
     path.write_bytes(text_of(LINES[500:900]))
     assert journal.take(source.poll()) == LINES[500:900]
 
