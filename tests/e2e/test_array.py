@@ -37,6 +37,8 @@ SHORTER = {
     # Four scrapes are the least that a rate is seen in: these spans are longer than an hour is.
     **{f"[{span}]": "[4s]" for span in ("5m", "10m", "15m", "30m")},
     "[1h]": f"[{HOUR:.0f}s]",
+    # Long enough for the rule of tiers, which is evaluated each second.
+    "[55m] offset 5m": "[2s] offset 4s",
     "offset 1h": f"offset {HOUR:.0f}s",
     "offset 1d": f"offset {DAY:.0f}s",
     "offset 7d": f"offset {WEEK:.0f}s",

@@ -1,10 +1,11 @@
 """Promtool cases of the alerts that outlive their agent, made from a table.
 
 Each of them is held against the same stories: an agent that dies, comes back, moves, forgets, or
-shares its computer with another. One step is ten minutes.
+shares its computer with another. One step is ten minutes, and one minute where it comes back before
+its tiers are recorded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 MINUTES = 10
@@ -87,15 +88,18 @@ def series(metric: str, labels: dict[str, str], *values: str) -> dict[str, str]:
 class Story:
     """One group of cases about one alert."""
 
-    def __init__(self, of: Latched, name: str) -> None:
-        self.of, self.name = of, name
+    def __init__(self, of: Latched, name: str, minutes: int = MINUTES) -> None:
+        self.of, self.name, self.minutes = of, name, minutes
         self.series: list[dict[str, str]] = []
         self.cases: list[dict[str, Any]] = []
 
     def agent(self, *state: str, caught_up: str = "1", tier: str = "watched", **where: str) -> None:
-        """What one agent tells: `+`, `-` and `_` (nothing at all), `?` (not of this) by step."""
+        """What one agent tells: `+`, `-` and `_` (nothing at all), `?` (not of this) by step.
+
+        `<` is one less than what fires.
+        """
         common = {**SITE, **COMPUTER, **where}
-        says = {"+": str(self.of.bad), "-": "0", "_": "_", "?": "_"}
+        says = {"+": str(self.of.bad), "<": str(self.of.bad - 1), "-": "0", "_": "_", "?": "_"}
         told = [part.partition("x") for part in state]
         there = [("_" if what == "_" else "1", steps) for what, _, steps in told]
         info = [("_" if what in "_?" else "1", steps) for what, _, steps in told]
@@ -128,7 +132,7 @@ class Story:
 
     def _asks(self, steps: tuple[int, ...], expected: list[dict[str, Any]]) -> None:
         for step in steps:
-            time = f"{step * MINUTES}m"
+            time = f"{step * self.minutes}m"
             case = {"eval_time": time, "alertname": self.of.alert, "exp_alerts": expected}
             self.cases.append(case)
 
@@ -136,7 +140,7 @@ class Story:
         """For promtool."""
         return {
             "name": f"{self.of.alert}, {self.of.subject.get('kind', 'errors')}: {self.name}",
-            "interval": f"{MINUTES}m",
+            "interval": f"{self.minutes}m",
             "input_series": self.series,
             "alert_rule_test": self.cases,
         }
@@ -225,6 +229,30 @@ def proves_nothing(of: Latched) -> Iterator[Story]:
     yield young
 
 
+def returns(of: Latched) -> Iterator[Story]:
+    """An agent is back, and alerts are evaluated before the tiers of its databases are recorded."""
+    back = Story(of, "an agent that comes back with it goes on with the same alert", 1)
+    back.agent("+x10", "_x150", "+x10")
+    back.fires(9, 100, *range(159, 170))
+    yield back
+
+    moved = Story(of, "so does one that moved", 1)
+    moved.agent("+x10", "_x160")
+    moved.agent("_x160", "+x10", instance="ex09:19703")
+    moved.fires(9, 100, *range(159, 170))
+    yield moved
+
+    over = Story(of, "what is over when it comes back ends at once", 1)
+    over.agent("+x10", "_x150", "<x10")
+    over.fires(9, 159)
+    over.silent(160)
+    if of.bad > 1:
+        over.fires(161, 169, severity="warning")
+    else:
+        over.silent(161, 169)
+    yield over
+
+
 def elsewhere(of: Latched) -> Iterator[Story]:
     """Other sites and other tiers."""
     sites = Story(of, "two sites with the same names of agents and computers")
@@ -257,11 +285,19 @@ def name(of: Latched) -> str:
     return "_".join((of.alert, *(of.subject[label] for label in ("kind",) if label in of.subject)))
 
 
-def document(of: Latched) -> dict[str, Any]:
-    """Its test file."""
+def documents(of: Latched) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Its test files, each with a name."""
+    recorded = ["esewatch-tiers", "esewatch-agents"]
+    yield f"latched_{name(of)}", _document(of, MINUTES, [*recorded, "esewatch-engine"], stories(of))
+    if of.file == "engine.yml":
+        order = ["esewatch-engine", "esewatch-engine-warnings", *recorded]
+        yield f"returns_{name(of)}", _document(of, 1, order, returns(of))
+
+
+def _document(of: Latched, minutes: int, order: list[str], told: Iterable[Story]) -> dict[str, Any]:
     return {
         "rule_files": ["../../rules/tiers.rules.yml", f"../../alerts/{of.file}"],
-        "evaluation_interval": f"{MINUTES}m",
-        "group_eval_order": ["esewatch-tiers", "esewatch-agents", "esewatch-engine"],
-        "tests": [story.group() for story in stories(of)],
+        "evaluation_interval": f"{minutes}m",
+        "group_eval_order": order,
+        "tests": [story.group() for story in told],
     }

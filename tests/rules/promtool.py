@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Collection, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,9 @@ def _made() -> tuple[Path, ...]:
     folder = Path(tempfile.mkdtemp(prefix="esewatch-cases-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     files = []
-    for of in latched.TABLE:
-        document = latched.document(of)
-        document["rule_files"] = [str((FOLDER / name).resolve()) for name in document["rule_files"]]
-        files.append(folder / f"latched_{latched.name(of)}_test.yml")
+    for name, document in chain.from_iterable(map(latched.documents, latched.TABLE)):
+        document["rule_files"] = [str((FOLDER / file).resolve()) for file in document["rule_files"]]
+        files.append(folder / f"{name}_test.yml")
         write(document, files[-1])
     return tuple(files)
 
