@@ -255,7 +255,7 @@ def text_of(lines: list[str]) -> bytes:
 
 
 def was_read(folder: Path) -> tuple[Path, FollowedFiles, Journal, Clock]:
-    """A log, its source that has read it, and what that tells of it."""
+    """A log, a source that has read it, its journal and its clock."""
     path = folder / "a.log"
     path.write_bytes(text_of(LINES))
     clock, journal = Clock(), Journal()

@@ -83,7 +83,7 @@ class LogFolders:
 
     def _look(self, folder: str) -> None:
         with os.scandir(folder) as entries:
-            # Not what cannot be looked at: it may be a log. os.path.isdir never raises.
+            # An entry that cannot be examined may be a log: os.path.isdir never raises.
             files = sorted(each.path for each in entries if not os.path.isdir(each.path))  # noqa: PTH112
         wanted = [path for path in files if _name(path) is not None or _is_checkpoint(path)]
         for at in range(0, len(wanted), AT_ONCE):
