@@ -52,6 +52,10 @@ TOLD = (
 )
 
 
+EITHER = {("ticket", "resolved", "EsewatchDown", 1): ("page", "resolved", "EsewatchDown", 1)}
+"""A message that is sent or not, by which alert ends first; and one without which it is wrong."""
+
+
 def trial_part() -> str:
     """The section of the page."""
     rows = "".join(
@@ -70,7 +74,8 @@ seconds: {DATABASES} databases on one array, each in its instance. The array die
 are slow, fail; a pass fails, the log is halted, the instance stops); an hour later the agent too.
 One page reports the array, however many databases are on it, and none of its alerts is resolved
 before the instances have come up. An agent that is dead for 4 hours is a page of its own, because
-nothing else that happens to its computers is seen. Repetitions (every 4 hours, every day) are left
+nothing else that happens to its computers is seen. Where EsewatchDown ends before EsewatchGone or
+with it, the ticket says that it is resolved, too. Repetitions (every 4 hours, every day) are left
 out.
 
 | when | receiver | status | alerts |

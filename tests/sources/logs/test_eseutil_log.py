@@ -7,6 +7,7 @@ import pytest
 from esewatch.config import EseutilLogs, Settings
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import Batch, CopyChecked, HeaderSeen, Record, SourceError, Unreadable
+from esewatch.sources.files import file_search
 from esewatch.sources.logs import eseutil_log
 from esewatch.sources.logs.eseutil_log import ABANDONED_SECONDS, MAX_BYTES, EseutilLogSource
 from esewatch.sources.registry import build_source
@@ -369,13 +370,112 @@ def test_a_path_that_does_not_exist_is_an_error_behind_the_others(log: Log) -> N
     assert len(found) == 1
 
 
-def test_a_file_that_goes_away_loses_its_position(log: Log) -> None:
-    log.write(check())
-    log.poll()
-    assert len(log.positions) == 1
-    log.path.unlink()
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("listed", [True, False], ids=["empty", "not listed"])
+def test_of_files_that_vanish_together_and_come_back_none_is_read_again(
+    log: Log, monkeypatch: pytest.MonkeyPatch, *, listed: bool, restart: bool
+) -> None:
+    monkeypatch.setattr(eseutil_log, "REMEMBERED", 2)
+    log.path = log.path.parent / "checks" / log.path.name
+    log.path.parent.mkdir()
+    names = [log.path.with_name(f"{number}.log") for number in range(9)]
+    for name in names:
+        log.write(check(f"e:\\{name.stem}.edb"), path=name)
+    log.start()
+    assert len(log.poll()) == 9
+    away = log.path.parent.with_name("away")
+    log.path.parent.rename(away)
+    if listed:
+        log.path.parent.mkdir()
+    for _ in range(2):
+        if restart:
+            log.start()
+        if listed:
+            assert log.poll() == []
+        else:
+            with pytest.raises(SourceError, match="No such file"):
+                log.poll()
+    if listed:
+        log.path.parent.rmdir()
+    away.rename(log.path.parent)
     assert log.poll() == []
-    assert log.positions == {}
+    assert len(log.positions) == 9
+
+
+def test_of_files_that_go_one_by_one_the_last_are_remembered(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eseutil_log, "REMEMBERED", 2)
+    log.start()
+    texts = [check(f"e:\\{number}.edb") for number in range(5)]
+    written: list[float] = []
+    for text in texts:
+        log.now += 10.0
+        written.append(log.now)
+        log.write(text)
+        assert len(log.poll()) == 1
+        log.path.unlink()
+        assert log.poll() == []
+    assert len(log.positions) == 2
+    log.start()
+    for number, count in ((4, 0), (3, 0), (0, 1)):
+        path = log.path.with_name(f"{number}.log")
+        path.write_text(texts[number])
+        os.utime(path, (written[number], written[number]))
+        assert len(log.poll()) == count, number
+
+
+def test_a_check_that_ends_with_the_same_words_after_its_log_was_deleted_counts(log: Log) -> None:
+    for _ in range(3):
+        log.write(check(seconds=0.203))
+        assert len(log.poll()) == 1
+        log.path.unlink()
+        assert log.poll() == []
+        log.now += 86400.0
+
+
+def test_copies_put_back_in_the_place_of_others_are_not_read_again(log: Log) -> None:
+    """The numbers (inodes) of files that are gone go to new ones, in another order."""
+    paths = [log.path.with_name(f"{number}.log") for number in range(20)]
+    for path in paths:
+        log.write(check(f"e:\\{path.stem}.edb"), path=path)
+    assert len(log.poll()) == 20
+    for path in paths:
+        path.unlink()
+    assert log.poll() == []
+    for path in reversed(paths):
+        log.write(check(f"e:\\{path.stem}.edb"), path=path)
+    assert log.poll() == []
+    assert len(log.positions) == 20
+
+
+def test_a_new_file_in_the_place_of_one_that_is_gone_is_told_of_its_own(log: Log) -> None:
+    log.write("no output")
+    log.now += 100.0
+    log.poll()
+    assert log.reasons() == ["it has no output of eseutil /k or /mh"]
+    log.path.rename(log.path.with_name("gone"))
+    log.poll()
+    log.path.with_name("gone").rename(log.path)
+    log.write("no output, and more of it")
+    log.now += 100.0
+    log.poll()
+    assert log.reasons() == ["it has no output of eseutil /k or /mh"]
+
+
+def test_files_that_are_gone_take_no_room_of_others(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_search, "MAX_FILES", 3)
+    for turn in range(3):
+        paths = [log.path.with_name(f"{turn}-{number}.log") for number in range(3)]
+        for path in paths:
+            log.write(check(f"e:\\{path.stem}.edb"), path=path)
+        assert len(log.poll()) == 3
+        for path in paths:
+            path.rename(path.with_suffix(".old"))
+        assert log.poll() == []
+    assert log.unreadable == []
 
 
 def test_a_position_that_is_not_understood_begins_anew(log: Log) -> None:

@@ -9,6 +9,7 @@ read again whole, and a run is handed out when it has ended.
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -24,16 +25,16 @@ from esewatch.sources.files.file_search import (
     look,
     open_known,
 )
+from esewatch.sources.files.file_set import REMEMBERED
 from esewatch.sources.files.raw_file import read_at
 from esewatch.sources.logs.eseutil_records import Whose, bad_count, complaints, record_of
 
 MAX_BYTES = 16 << 20
 """A larger file is no output of eseutil."""
 BATCH_RECORDS = 1000
-REMEMBERED = 1000
-"""Missing files that are remembered while a folder or a file cannot be examined."""
 SETTLE_SECONDS = 60.0
 """A file in which no run has begun is judged when it was not written for this long."""
+_GONE: Final = "gone "
 ABANDONED_SECONDS = 86400.0
 """A run without output for this long has been stopped. The progress of a check is buffered, so that
 hours without a byte are usual.
@@ -89,6 +90,10 @@ class EseutilLogSource:
         self._whose = Whose(computer, database)
         self._clock = clock
         self._files: dict[str, EseutilFileState] = {}
+        self._ends = _Ends()
+        self._there: set[str] = set()
+        """Keys of the files that were there in the last poll."""
+        self._kept = REMEMBERED
         self._again: dict[str, float] = {}
         """Times at which an unchanged file is to be judged again."""
         self._complaints: dict[str, str] = {}
@@ -100,9 +105,13 @@ class EseutilLogSource:
         """See `model.Source.restore`. A position that is not understood is dropped."""
         for key, value in positions.items():
             try:
-                self._files[key] = msgspec.msgpack.decode(value, type=EseutilFileState)
+                state = msgspec.msgpack.decode(value, type=EseutilFileState)
             except msgspec.MsgspecError:
                 continue
+            self._files[key] = state
+            self._ends.put(key, state)
+        self._there = set(self._files)
+        self._kept = max(self._kept, len(self._files))
 
     def close(self) -> None:
         """Nothing stays open between polls."""
@@ -114,21 +123,19 @@ class EseutilLogSource:
         and, unless `final`, when nothing that the paths lead to can be listed or opened.
         """
         self._batch = Batch()
-        known = set(self._files)
-        found = look(self._paths, lambda key: None, known)
+        found = look(self._paths, lambda key: None, self._there)
         self._failed = found.troubles | found.gone
         there = {seen.path for seen in found.seen.values()}.union(self._failed)
         self._complaints = {path: why for path, why in self._complaints.items() if path in there}
         for path, reason in self._failed.items():
             self._complain(path, reason)
-        unlisted = bool(self._failed)
         files = sorted(found.seen.values(), key=lambda seen: (seen.stat[1], seen.path))
         for seen in files:
             for _ in self._file(seen, final=final):
                 yield self._take(caught_up=False)
-        self._drop(
-            [key for key in self._files if key not in found.seen], REMEMBERED if unlisted else 0
-        )
+        self._there = set(found.seen)
+        self._kept = max(self._kept, len(self._there))
+        self._drop([key for key in self._files if key not in self._there])
         error = "" if final else all_unreadable([seen.path for seen in files], self._failed)
         if found.missing:
             error = f"{found.missing[0]}: no such file; name an existing file or a pattern"
@@ -136,12 +143,21 @@ class EseutilLogSource:
         if error:
             raise SourceError(error)
 
-    def _drop(self, gone: Sequence[str], kept: int) -> None:
-        """Forget missing files, except the `kept` last ones."""
-        for key in gone[: max(0, len(gone) - kept)]:
-            del self._files[key]
-            self._again.pop(key, None)
-            self._batch.positions[key] = None
+    def _drop(self, gone: Sequence[str]) -> None:
+        """Forget missing files, except the last ones, which are remembered by their text."""
+        for count, key in enumerate(gone, start=self._kept - len(gone)):
+            state = self._files[key]
+            name = _gone_name(state) or key
+            if count < 0 or name != key:
+                self._forget(key)
+            if count >= 0 and name != key:
+                self._put(name, state)
+
+    def _forget(self, key: str) -> None:
+        del self._files[key]
+        self._ends.drop(key)
+        self._again.pop(key, None)
+        self._batch.positions[key] = None
 
     def _take(self, *, caught_up: bool) -> Batch:
         batch, self._batch = self._batch, Batch()
@@ -175,7 +191,7 @@ class EseutilLogSource:
             self._failed[seen.path] = reason_of(error)
             self._complain(seen.path, reason_of(error))
             return
-        state = self._continued(state, text, stat)
+        state = self._continued(seen.key, text, stat)
         state.stat = stat
         for _ in self._runs(seen, text, state, final=final):
             yield
@@ -231,7 +247,11 @@ class EseutilLogSource:
 
     def _keep(self, key: str, state: EseutilFileState, place: "_Place") -> None:
         state.digest = place.digest_to(state.offset)
+        self._put(key, state)
+
+    def _put(self, key: str, state: EseutilFileState) -> None:
         self._files[key] = state
+        self._ends.put(key, state)
         self._batch.positions[key] = msgspec.msgpack.encode(state)
 
     def _text(self, seen: Seen) -> tuple[str, Stat]:
@@ -251,19 +271,67 @@ class EseutilLogSource:
             self._complain(seen.path, damage)
         return to_utf8(data, detect(data)[0]).decode("utf-8", "replace"), stat
 
-    def _continued(self, state: EseutilFileState | None, text: str, stat: Stat) -> EseutilFileState:
+    def _continued(self, key: str, text: str, stat: Stat) -> EseutilFileState:
         """The state of what was handed out of `text` before, under any name; a new state if
         nothing.
         """
-        if state is not None and not state.offset and stat[0] >= state.stat[0]:
+        state = self._files.get(key)
+        if state and not state.offset and key in self._there and stat[0] >= state.stat[0]:
             return msgspec.structs.replace(state, settled=False)
-        others = [other for other in self._files.values() if other is not state]
-        place, found = _Place(text), EseutilFileState()
-        for known in sorted([*([state] if state else []), *others], key=lambda each: each.offset):
-            if 0 < known.offset <= len(text) and known.digest == place.digest_to(known.offset):
-                found = known
-        told = found.told if found is state else 0
-        return msgspec.structs.replace(found, told=told, settled=False)
+        found = self._ends.last_in(text, stat, prefer=key)
+        state = self._files[found] if found else EseutilFileState()
+        if found.startswith(_GONE):
+            self._forget(found)
+        elif found != key:
+            state = msgspec.structs.replace(state, told=0)
+        return msgspec.structs.replace(state, settled=False)
+
+
+def _gone_name(state: EseutilFileState) -> str:
+    """The key of a file that is gone, empty when nothing was handed out of it."""
+    if not state.offset:
+        return ""
+    return f"{_GONE}{_seconds(state.stat)} {state.offset} {state.digest.hex()}"
+
+
+def _seconds(stat: Stat) -> int:
+    return stat[1] // 1_000_000_000
+
+
+class _Ends:
+    """Ends of what was handed out: offset -> digest of the text before it -> keys of files.
+
+    A text is compared with all files at once: there are few offsets, and many files. One that is
+    gone has to have been written in the same second: a check may end with the same words again.
+    """
+
+    def __init__(self) -> None:
+        self._keys: dict[int, dict[tuple[bytes, int], dict[str, None]]] = {}
+        self._end_of: dict[str, tuple[int, tuple[bytes, int]]] = {}
+
+    def put(self, key: str, state: EseutilFileState) -> None:
+        self.drop(key)
+        if state.offset > 0:
+            text = (state.digest, _seconds(state.stat) if key.startswith(_GONE) else -1)
+            self._end_of[key] = (state.offset, text)
+            self._keys.setdefault(state.offset, {}).setdefault(text, {})[key] = None
+
+    def drop(self, key: str) -> None:
+        offset, text = self._end_of.pop(key, (0, (b"", 0)))
+        if offset:
+            del self._keys[offset][text][key]
+            if not self._keys[offset][text]:
+                del self._keys[offset][text]
+            if not self._keys[offset]:
+                del self._keys[offset]
+
+    def last_in(self, text: str, stat: Stat, *, prefer: str) -> str:
+        """Key of the file of which most of `text` was handed out; empty when nothing was."""
+        place, keys = _Place(text), dict[str, None]()
+        for offset in sorted(each for each in self._keys if each <= len(text)):
+            texts, digest = self._keys[offset], place.digest_to(offset)
+            keys = texts.get((digest, -1)) or texts.get((digest, _seconds(stat))) or keys
+        return prefer if prefer in keys else next(reversed(keys), "")
 
 
 class _Place:
