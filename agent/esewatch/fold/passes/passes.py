@@ -33,7 +33,6 @@ TOLD_LATE = {733: "checksum", 735: "checksum", 745: "checksum"}
 """Events by which the engine itself reports that a scan is late, or was aborted."""
 PARTIAL = {746: "checksum", 747: "checksum"}
 DETACH = 327
-STOP = 103
 
 BROKEN_OFF = 745
 SKIPPED_WITHIN = 1.0
