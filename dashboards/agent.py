@@ -263,7 +263,6 @@ def gaps() -> list[Panel]:
 def journal() -> list[Panel]:
     """Is what was read kept, and is the configuration the one that is written?"""
     commits = f"rate(esewatch_journal_commit_duration_seconds_bucket{{{AGENT}}}[$__rate_interval])"
-    loaded = f"esewatch_config_last_reload_successful{{{AGENT}}}"
 
     def quantile(part: float) -> str:
         return f"histogram_quantile({part}, sum by (job, instance, le) ({commits}))"
@@ -301,11 +300,15 @@ def journal() -> list[Panel]:
             states({"0": ("refused", VERMILION), "1": ("loaded", GREEN)}, height=8),
             Words(
                 "Configuration",
-                "Whether each agent loaded its configuration at the latest attempt.",
+                "Whether each agent loaded its configuration, and that of its web server, at the"
+                " latest attempt.",
                 "short",
                 NO_AGENT,
             ),
-            [Query(loaded, "{{instance}}")],
+            [
+                Query(f"esewatch_config_last_reload_successful{{{AGENT}}}", "{{instance}}"),
+                Query(f"esewatch_web_config_last_reload_successful{{{AGENT}}}", "{{instance}} web"),
+            ],
         ),
     ]
 

@@ -32,11 +32,21 @@ SET = "{{computer}} {{database}} {{kind}}"
 TODAY = latest_day("database:ese_backup_bytes_per_second:ratio_increase1d")
 USUAL = latest_day("database:ese_backup_bytes_per_second:median28d")
 RUNNING = f"max by ({ON_DATABASE}) (ese_backup_running{{{DATABASE}}})"
+FIRST_SEEN = f"ese_database_first_seen_timestamp_seconds{{{DATABASE}}}"
 AGE = f"max by ({ON_DATABASE}) (database:ese_backup_age_seconds:min{{{DATABASE}}})"
+NEVER = (
+    f"(time() - max by ({ON_DATABASE}) ({FIRST_SEEN}))"
+    f' and on (job, computer, database) ALERTS{{job=~"$job",alertname="EseBackupMissing"}}'
+)
+"""How long a database without any backup is known, where the alert says that it should have one."""
 ALLOWED = f"max by ({ON_DATABASE}) ({policy('backup_within_seconds')} < Inf)"
 OF_POLICY = f"({AGE} / on ({ON_DATABASE}) {ALLOWED})"
 
-RESTORABLE = f"max by ({ON_DATABASE}) (ese_last_restorable_timestamp_seconds{{{DATABASE}}})"
+RESTORABLE = (
+    f"(max by ({ON_DATABASE}) (ese_last_restorable_timestamp_seconds{{{DATABASE}}})"
+    f" or max by ({ON_DATABASE})"
+    f" ({FIRST_SEEN} and ese_copy_restorable_timestamp_seconds{{{DATABASE}}}))"
+)
 RESTORABLE_WITHIN = f"max by ({ON_DATABASE}) ({policy('restorable_within_seconds')} < Inf)"
 RESTORABLE_OF_POLICY = f"((time() - {RESTORABLE}) / on ({ON_DATABASE}) {RESTORABLE_WITHIN})"
 
@@ -94,12 +104,13 @@ def _when() -> Panel:
 
 
 def _age() -> Panel:
-    part = of_databases(OF_POLICY)
+    part = of_databases(f"(({AGE} or {NEVER}) / on ({ON_DATABASE}) {ALLOWED})")
     return against(
         Words(
             "Age of the last backup against policy",
             "Age of the last backup of a database or of a copy of it, as a part of the age that"
-            " its policy allows.",
+            " its policy allows; since the database is known where EseBackupMissing says that there"
+            " was none.",
             "percentunit",
             "No backup was ever seen, or none is required",
         ),
@@ -115,7 +126,7 @@ def _restorable() -> Panel:
         Words(
             "Age of the last copy that would mount against policy",
             "Age of the last copy of a database that was found restorable, as a part of the age"
-            " that its policy allows.",
+            " that its policy allows; since the database is known where no copy was.",
             "percentunit",
             "No copies are checked: configure a page_scan source with check: recovery",
         ),

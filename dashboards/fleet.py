@@ -244,7 +244,8 @@ def trends() -> list[Panel]:
             _stacked(lines()),
             Words(
                 "Databases by verdict",
-                "Number of watched databases of the chosen agents with each verdict.",
+                "Number of watched databases of the chosen agents with each verdict; one that two"
+                " agents watch counts twice.",
                 COUNT,
                 "No database is judged",
             ),
@@ -290,7 +291,7 @@ def trends() -> list[Panel]:
             Words(
                 "Passes at work",
                 "Number of databases of the chosen agents that each maintenance task was at work"
-                " on.",
+                " on; one that two agents watch counts twice.",
                 COUNT,
                 NO_DATABASE,
             ),

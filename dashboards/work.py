@@ -81,7 +81,8 @@ def evidence() -> list[Panel]:
             Words(
                 "Certainty",
                 "The confidence of the advice on the window, and the part of the last 24 hours"
-                " that the counters cover.",
+                " that the counters cover; the time since the last sample counts when the next one"
+                " comes.",
                 "percentunit",
                 NO_RATIO,
             ),

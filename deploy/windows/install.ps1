@@ -22,7 +22,7 @@ Folder of the sources, or a wheel of esewatch. Default: the sources that this sc
 Folder with all packages of requirements\runtime.lock and build.lock, for a server without internet.
 
 .PARAMETER ListenAddress
-Where metrics are served. Default 127.0.0.1:19703, which this machine alone reaches.
+Where metrics are served. Give it each time, as the other options: none is remembered. Default 127.0.0.1:19703, which this machine alone reaches.
 
 .PARAMETER WebConfig
 File for TLS and logins, read by the service: put it into %ProgramData%\esewatch.

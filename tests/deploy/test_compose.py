@@ -108,6 +108,25 @@ def test_what_is_mounted_is_there_and_read_only_and_volumes_are_declared() -> No
     assert volumes == set(compose()["volumes"])
 
 
+def test_the_agent_is_built_without_the_engine_and_prometheus_does_not_wait_for_old_logs() -> None:
+    """docs/containers.md takes the engine out; `/-/ready` is 503 until the first reading ends."""
+    agent = services()["agent"]
+
+    assert agent["build"]["dockerfile"] == "deploy/container/Dockerfile"
+    assert services()["prometheus"]["depends_on"]["agent"]["condition"] == "service_healthy"
+    assert re.findall(r"'(/-/\w+)'", agent["healthcheck"]["test"][-1]) == ["/-/healthy"]
+
+
+def test_prometheus_keeps_what_the_rules_look_back() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in sorted((ROOT / "rules").glob("*.yml"))]
+    ranges = [int(days) for text in texts for days in re.findall(r"\[(\d+)d[:\]]", text)]
+    offsets = [int(days) for text in texts for days in re.findall(r"offset (\d+)d", text)]
+
+    assert max(ranges) == 28
+    kept = option(services()["prometheus"], "storage.tsdb.retention.time")
+    assert int(kept.removesuffix("d")) > max(ranges) + max(offsets)
+
+
 def test_the_agent_reads_what_the_engine_writes_and_cannot_change_it() -> None:
     engine, agent = services()["engine"], services()["agent"]
     written = {source: target for source, target, read_only in mounts(engine) if not read_only}

@@ -162,9 +162,31 @@ def test_the_configuration_is_taken_by_the_agent_and_its_journal_lies_on_the_vol
 
     assert settings.journal == "/var/lib/esewatch/journal.db"
     assert settings.policy.min_pages_read == 20000000
-    assert [source.type for source in settings.sources] == [
-        "evtx", "event_stream", "perfmon_csv",
-    ]  # fmt: skip
+
+
+def test_it_reads_what_the_package_of_debian_reads() -> None:
+    """But the disks, which are those of a machine. Needs no helm."""
+    values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+    package = yaml.safe_load((ROOT / "deploy" / "esewatch.yml").read_text(encoding="utf-8"))
+
+    assert len(values["config"]["sources"]) == 4
+    assert values["config"]["sources"] == [
+        source for source in package["sources"] if source["type"] != "disks"
+    ]
+
+
+@pytest.mark.parametrize("name", ["files", "all"])
+def test_volumes_of_logs_are_attached_read_only(name: str) -> None:
+    """Else the kubelet gives each file to the group of the pod (fsGroup)."""
+    extra = 'volumes=[{"name":"snap","csi":{"driver":"snap.example.com"}}]'
+    (pods,) = objects(name, "StatefulSet", f"--set-json={extra}")
+    spec = pods["spec"]["template"]["spec"]
+    volumes = {volume.pop("name"): volume for volume in spec["volumes"]}
+    (logs,) = volumes["logs"].values()
+
+    assert spec["securityContext"]["fsGroup"] == 19703
+    assert logs["readOnly"] is True
+    assert volumes["snap"]["csi"] == {"driver": "snap.example.com", "readOnly": True}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -61,6 +61,26 @@ def test_each_alert_goes_where_its_severity_says(kind: tuple[str, str]) -> None:
     assert found == [RECEIVERS[severity]]
 
 
+def test_the_parent_route_of_the_page_takes_every_alert(tmp_path: Path) -> None:
+    """For an Alertmanager that has routes of its own."""
+    page = (ROOT / "docs" / "alertmanager.md").read_text(encoding="utf-8")
+    (matchers,) = re.findall(r"a parent with `(matchers: .*)`", page)
+    parent = {"receiver": "ours", **yaml.safe_load(matchers)}
+    text = {
+        "route": {"receiver": "theirs", "routes": [parent]},
+        "receivers": [{"name": "ours"}, {"name": "theirs"}],
+    }
+    file = tmp_path / "alertmanager.yml"
+    file.write_text(yaml.safe_dump(text), encoding="utf-8")
+
+    names = sorted({name for name, _ in KINDS})
+    assert len(names) > 40
+    assert {name: receivers(file, alertname=name) for name in names} == {
+        name: ["ours"] for name in names
+    }
+    assert receivers(file, alertname="NodeDown") == ["theirs"]
+
+
 @pytest.mark.parametrize("severity", ["page-me", ""])
 def test_an_alert_of_another_severity_is_a_ticket(severity: str) -> None:
     assert receivers(EXAMPLE, alertname="EseNew", severity=severity) == ["ticket"]

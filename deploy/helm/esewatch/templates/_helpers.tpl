@@ -34,6 +34,17 @@ labels:
 {{- end -}}
 {{- end -}}
 
+{{- /* A volume that is attached read-only: of any other the kubelet changes group and mode of each file for fsGroup. */ -}}
+{{- define "esewatch.readOnly" -}}
+{{- $volume := deepCopy . -}}
+{{- range $kind := list "azureFile" "cephfs" "csi" "fc" "iscsi" "nfs" "persistentVolumeClaim" -}}
+{{- with get $volume $kind -}}
+{{- $_ := set $volume $kind (set . "readOnly" true) -}}
+{{- end -}}
+{{- end -}}
+{{- list $volume | toYaml -}}
+{{- end -}}
+
 {{- define "esewatch.config" -}}
 {{- merge (dict "journal" "/var/lib/esewatch/journal.db") .Values.config | toYaml -}}
 {{- end -}}

@@ -1,0 +1,76 @@
+"""A database without any backup or restorable copy is drawn while the alert about it fires."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.dashboards.boards import interpolated, loaded, panels
+from tests.support.tools import require
+
+AGENT = 'job="esewatch",instance="a:19703"'
+COPY = rf'{AGENT},computer="ex01",database="e:\\db.edb"'
+DAY = 86400
+SAMPLES = {
+    f"ese_database_info{{{COPY}}}": 1,
+    f'database:ese_database_device_info:placed{{{COPY},device="d"}}': 1,
+    f"ese_database_first_seen_timestamp_seconds{{{COPY}}}": 0,
+    f"esewatch_policy_default_backup_within_seconds{{{AGENT}}}": 7 * DAY,
+    f"esewatch_policy_default_restorable_within_seconds{{{AGENT}}}": 8 * DAY,
+}
+MISSING = (
+    r'ALERTS{alertname="EseBackupMissing",job="esewatch",computer="ex01",database="e:\\db.edb"}'
+)
+CHECKED = f"ese_copy_restorable_timestamp_seconds{{{COPY}}}"
+BACKED_UP = f"database:ese_backup_age_seconds:min{{{COPY}}}"
+RESTORABLE = f"ese_last_restorable_timestamp_seconds{{{COPY}}}"
+OF_BACKUPS = "Age of the last backup against policy"
+OF_COPIES = "Age of the last copy that would mount against policy"
+
+
+def first_query(title: str) -> str:
+    (board,) = [board for board in loaded() if board["uid"] == "esewatch-copies"]
+    (panel,) = [panel for panel in panels(board) if panel["title"] == title]
+    return interpolated(panel["targets"][0]["expr"], board, None, {})
+
+
+@pytest.mark.parametrize(
+    ("title", "samples", "shown"),
+    [
+        (OF_BACKUPS, {}, None),
+        (OF_BACKUPS, {MISSING: 1}, 3.0),
+        (OF_BACKUPS, {MISSING: 1, BACKED_UP: 14 * DAY}, 2.0),
+        (OF_COPIES, {}, None),
+        (OF_COPIES, {CHECKED: 20 * DAY}, 21 / 8),
+        (OF_COPIES, {CHECKED: 20 * DAY, RESTORABLE: 13 * DAY}, 1.0),
+    ],
+    ids=["none needed", "no backup", "backup", "not checked", "none restorable", "restorable"],
+)
+def test_what_never_was_is_drawn_as_long_ago_as_the_database_is_known(
+    tmp_path: Path, title: str, samples: dict[str, int], shown: float | None
+) -> None:
+    series = [
+        {"series": name, "values": f"{value}x{21 * 24}"}
+        for name, value in {**SAMPLES, **samples}.items()
+    ]
+    expected = [] if shown is None else [{"labels": f"{{{COPY}}}", "value": shown}]
+    test: dict[str, Any] = {
+        "interval": "1h",
+        "input_series": series,
+        "promql_expr_test": [
+            {"expr": first_query(title), "eval_time": "21d", "exp_samples": expected}
+        ],
+    }
+    file = tmp_path / "test.yml"
+    file.write_text(yaml.safe_dump({"tests": [test]}), encoding="utf-8")
+
+    done = subprocess.run(
+        [require("promtool"), "test", "rules", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
