@@ -30,6 +30,24 @@ def test_computers_whose_logs_end_together_are_judged_together() -> None:
     ]
 
 
+def test_logs_collected_over_several_days_are_not_all_judged_as_of_the_last() -> None:
+    """No computer is judged more than a day after its last record."""
+    ends = {"a": 100.0, "b": 100.8, "c": 101.6, "d": 102.4, "e": 103.2}
+    state = State(
+        databases={
+            (name, "x"): Database(computer=name, database="x", last_seen=end * DAY)
+            for name, end in ends.items()
+        }
+    )
+    groups = list(as_of(state, 800 * DAY))
+
+    assert [(each.computers, each.time / DAY) for each in groups] == [
+        (("a", "b"), 100.8),
+        (("c", "d"), 102.4),
+        (("e",), 103.2),
+    ]
+
+
 def test_samples_count_for_a_day_after_the_last_event() -> None:
     def ended(days: float) -> float:
         column = CounterState(last_time=days * DAY, last_value=0.0)

@@ -44,8 +44,9 @@ def as_of(state: State, now: float) -> Iterator[ComputerGroup]:
     """The computers by the last record of each: what came after it is not known.
 
     Samples that go on for more than a day after the last event do not count: what was not
-    logged then may be missing. Computers whose last records are less than a day apart are judged
-    together, for their copies; those without a time in any record are judged last, as of `now`.
+    logged then may be missing. Computers whose last records all lie within a day are judged
+    together, as of the latest of these, for their copies; those without a time in any record are
+    judged last, as of `now`.
     """
     ends: dict[str, float] = {}
     for computer, time_ in _last_events(state):
@@ -58,7 +59,7 @@ def as_of(state: State, now: float) -> Iterator[ComputerGroup]:
     undated = [computer for computer in known if computer not in ends]
     groups: list[list[str]] = []
     for computer in sorted(set(known) - set(undated), key=lambda each: ends[each]):
-        if groups and ends[computer] - ends[groups[-1][-1]] < DAY:
+        if groups and ends[computer] - ends[groups[-1][0]] < DAY:
             groups[-1].append(computer)
         else:
             groups.append([computer])
