@@ -6,11 +6,13 @@ import pytest
 
 from esewatch.advice.advise import Advice, advise
 from esewatch.config import DatabaseRule, Policy, Settings, Window
+from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
 from esewatch.model import CopyChecked, Feed, Reading, Record
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
 
+OPEN = "ese_engine_errors_open"
 NIGHTLY = Window(start=datetime.time(1), duration=4 * HOUR)
 SETTINGS = Settings(
     windows={"nightly": NIGHTLY},
@@ -110,14 +112,37 @@ def test_an_io_error_is_to_be_investigated_for_a_week(event_id: int) -> None:
     assert later.window.rule == "ratio_high"
 
 
-@pytest.mark.parametrize("event_id", [492, 413, 429, 428, 623, 445, 755])
-def test_a_database_whose_instance_stops_writing_is_at_risk_for_an_hour(event_id: int) -> None:
-    records = [*nights(35), event(event_id, NIGHT + 34.5 * DAY - 600)]
-    (soon,), (later,) = (advised(*records, days=days) for days in (34.5, 34.6))
+STOPS_WRITES = [492, 413, 429, 428, 623, 624, 630, 445, 755, 104, 454, 455, 465, 494]
+
+
+@pytest.mark.parametrize("event_id", STOPS_WRITES)
+def test_a_database_whose_instance_stops_writing_is_at_risk_until_it_came_up(event_id: int) -> None:
+    at = NIGHT + 34.5 * DAY
+    records = [*nights(35), event(event_id, at - 600, database="")]
+    (soon,), (later,) = (advised(*records, days=days) for days in (34.5, 37.5))
+    (up,) = advised(*records, event(105, at + DAY, database=""), days=37.5)
 
     assert [each.finding for each in soon.findings] == ["writes_at_risk"]
-    assert (soon.verdict, later.verdict) == ("writes_at_risk", "ok")
-    assert later.findings == ()
+    assert [each.finding for each in later.findings] == ["writes_at_risk"]
+    assert (soon.verdict, later.verdict) == ("writes_at_risk", "writes_at_risk")
+    assert (up.findings, up.verdict) == ((), "ok")
+
+
+def test_an_instance_is_at_risk_as_long_as_its_alert_says_so() -> None:
+    """`ack` of one of its databases is for the instance: its alert ends, and so do the findings."""
+
+    def told() -> tuple[list[str], list[float]]:
+        found = families(folder.state, SETTINGS, now)
+        still = [s.value for each in found for s in each.samples if s.name == OPEN]
+        return [each.verdict for each in advise(folder.state, SETTINGS, now)], still
+
+    at = NIGHT + 34.5 * DAY
+    halted = event(492, at - 600, database="")
+    folder = folder_of([*nights(35), *nights(35, "priv07"), halted], settings=SETTINGS)
+    now = EPOCH + at + DAY
+    assert told() == (["writes_at_risk", "writes_at_risk"], [1.0])
+    folder.acknowledge("ex01", PATH.format("priv06").lower(), {}, EPOCH + at - 600)
+    assert told() == (["ok", "ok"], [0.0])
 
 
 def test_used_version_buckets_are_held_against_the_policy_of_the_database() -> None:

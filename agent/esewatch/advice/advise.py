@@ -46,6 +46,8 @@ from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.config import Policy, Settings, policy_for
 from esewatch.fold.databases.integrity import OutsideFacts
 from esewatch.fold.identity.identity import Tier
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.instances.engine_errors import acknowledgements
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, Pass, State
@@ -138,12 +140,15 @@ def together(
         for key, finding in found.items():
             beside.setdefault(key, []).append(finding)
     blind = blind_computers(state.sources.values())
+    acknowledged = acknowledgements(state.databases[key] for key in known)
     made = []
     for key, each in known.items():
         risk = None
         if each.tier == "watched":
-            instance = state.instances.get((each.computer, each.ese_instance.lower()))
-            risk = at_risk(instance, judged[key].version_buckets, now)
+            own_instance = instance_key(state.databases[key])
+            instance = state.instances.get(own_instance)
+            most = judged[key].version_buckets
+            risk = at_risk(instance, acknowledged[own_instance], most, now)
         own = _known_now(judged[key].findings, blind=each.computer in blind)
         others = (*own, *beside.get(key, ()), *((risk,) if risk else ()))
         findings = _findings(each, entries[key], others, now)

@@ -10,6 +10,7 @@ import pytest
 from esewatch.cli import main
 from esewatch.config import Settings
 from esewatch.journal import Journal
+from tests.support.evtx_writer import EvtxWriter
 from tests.support.records import event, folder_of
 from tests.support.samples import sample
 
@@ -228,3 +229,22 @@ def test_domain_controllers_of_the_samples_have_no_window(
     assert len(found) > 3
     assert {each["action"] for each in found} == {"not_applicable"}
     assert all("evidence" not in each for each in found)
+
+
+@pytest.mark.parametrize(("after", "found"), [(2 * 3600, True), (3 * DAY, True), (8 * DAY, False)])
+def test_an_error_is_open_as_of_the_last_record_and_not_as_of_today(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], after: float, found: bool
+) -> None:
+    """As at the first reading of an agent, an error of more than 7 days before is history."""
+    of = ["MSExchangeIS", "3392", "SG06: "]
+    halted = NOW.timestamp() - after
+    with EvtxWriter(tmp_path / "ex01.evtx") as log:
+        opened = datetime.fromtimestamp(halted - 3600, UTC)
+        log.write(700, [*of, "e:\\MDB06\\priv06.edb"], time=opened)
+        log.write(492, [*of, "e:\\MDB06\\"], time=datetime.fromtimestamp(halted, UTC), level=2)
+        log.write(916, ["svchost", "1", "", "beta"], time=NOW)
+
+    assert main(["advise", "--format", "json", str(tmp_path / "ex01.evtx")]) == 1
+    (one,) = map(json.loads, capsys.readouterr().out.splitlines())
+    names = [each["finding"] for each in one["findings"]]
+    assert ("writes_at_risk" in names) is found

@@ -35,6 +35,7 @@ def troubled() -> State:
     state = seen(example())
     state.channels.clear()
     state.instances["ex01", "sg06"].errors = {"disk_full": (1, NOW - 60)}
+    state.instances["ex01", "sg06"].error_times = {"disk_full": [NOW - 60]}
     return state
 
 

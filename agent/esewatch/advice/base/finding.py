@@ -86,13 +86,14 @@ REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
 
 RISKS: Mapping[EngineErrorKind, str] = {
     "log_sequence": "the log sequence is halted",
+    "recovery": "recovery failed or the instance stopped with an error",
     "disk_full": "the log disk is full",
     "log_disk_low": "the log disk is nearly full",
     "version_store": "the version store is full",
     "database_full": "a database has its maximum size",
     "database_nearly_full": "a database is over its configured size",
 }
-"""Errors of the engine that stop writes or come before that, and what they say."""
+"""Errors of the engine that stop writes or come before that, and what they say; worst first."""
 
 RECENT = 7 * 86400.0
 """Seconds for which an I/O error needs attention: it leaves no page that is known bad."""
@@ -354,8 +355,8 @@ def writes_at_risk(
 ) -> Finding:
     """The instance refuses writes or is about to: at least one of the two is given.
 
-    `errors`: what it logged of RISKS within an hour, and when last; `buckets`: the version buckets
-    that it holds and the most that it may have.
+    `errors`: its open errors of RISKS, and when last; `buckets`: the version buckets that it holds
+    and the most that it may have.
     """
     parts = []
     if errors:

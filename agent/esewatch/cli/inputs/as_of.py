@@ -4,6 +4,7 @@
 """
 
 import time
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import msgspec
 from esewatch.cli.inputs.reader import Reader
 from esewatch.config import Settings
 from esewatch.fold.databases.databases import is_dated
+from esewatch.fold.databases.integrity import HISTORY_SECONDS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 
@@ -30,14 +32,28 @@ class ComputerGroup(NamedTuple):
 
 
 def state_of(reader: Reader, settings: Settings) -> State:
-    """The state that the inputs of `reader` make. Raises EsewatchError as `Reader.inputs`."""
+    """The state that the inputs of `reader` make. Raises EsewatchError as `Reader.inputs`.
+
+    Errors of the engine are history by the last record of their computer, not by the day on which
+    the logs are read.
+    """
     folder = Folder(State(), settings)
     for name, batches in reader.inputs():
-        folder.open_source(name, time.time())
+        folder.open_source(name, time.time()).baseline = False
         for batch in batches:
             folder.fold(name, batch, time.time())
     folder.computers.settle()
+    _close_old_errors(folder.state)
     return folder.state
+
+
+def _close_old_errors(state: State) -> None:
+    """Leave those open that an agent would find open that first read the logs when they ended."""
+    for instance in state.instances.values():
+        host = state.hosts.get(instance.computer)
+        since = (host.last_heard if host is not None else 0.0) - HISTORY_SECONDS
+        for times in instance.error_times.values():
+            del times[: bisect_left(times, since)]
 
 
 def as_of(state: State, now: float) -> Iterator[ComputerGroup]:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from esewatch.config import Settings
 from esewatch.ese.events.from_strings import has_own_messages
 from esewatch.fold.identity.identity import database_label, is_snapshot, tier
-from esewatch.fold.identity.owners import instance_label, instance_name
+from esewatch.fold.identity.owners import instance_key, instance_label, instance_name
+from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, EngineErrorKind, Instance, State
 from esewatch.model import Event
 
@@ -78,6 +79,15 @@ def note(instance: Instance, event: Event, time: float, *, history: bool) -> Non
         times = instance.error_times.setdefault(kind, [])
         insort(times, time)
         del times[:-MAX_TIMES]
+
+
+def acknowledgements(databases: Iterable[Database]) -> dict[DatabaseKey, float]:
+    """By instance, the time up to which a person acknowledged errors of any of its databases."""
+    found: dict[DatabaseKey, float] = {}
+    for each in databases:
+        key = instance_key(each)
+        found[key] = max(found.get(key, 0.0), each.acknowledged)
+    return found
 
 
 def open_errors(instance: Instance, acknowledged: float) -> dict[EngineErrorKind, int]:

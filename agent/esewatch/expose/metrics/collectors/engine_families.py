@@ -8,21 +8,18 @@ concerns all databases of the computer.
 from esewatch.config import Settings
 from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.fold.identity.identity import tier
-from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.instances.engine_errors import OF_COMPUTER, open_errors
+from esewatch.fold.instances.engine_errors import OF_COMPUTER, acknowledgements, open_errors
 from esewatch.fold.state.state import State
 from esewatch.names import printable
 
 
 def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:
     """Add the errors of the instances of the state's databases."""
-    instances: dict[tuple[str, str], float] = {}
+    shown = [each for each in state.databases.values() if tier(each, settings) != "ignored"]
+    instances = acknowledgements(shown)
     computers: dict[str, float] = {}
-    for _, database in sorted(state.databases.items()):
-        if tier(database, settings) != "ignored":
-            key, time = instance_key(database), database.acknowledged
-            instances[key] = max(instances.get(key, 0.0), time)
-            computers[database.computer] = max(computers.get(database.computer, 0.0), time)
+    for (computer, _), time in instances.items():
+        computers[computer] = max(computers.get(computer, 0.0), time)
     for key, instance in sorted(state.instances.items()):
         for kind, (count, last) in sorted(instance.errors.items()):
             whole = kind == OF_COMPUTER

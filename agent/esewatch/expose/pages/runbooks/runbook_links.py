@@ -42,6 +42,7 @@ _FINDINGS: Mapping[FindingName, str] = {
 }
 _RISKS: Mapping[EngineErrorKind, str] = {
     "log_sequence": "EseLogSequenceHalted",
+    "recovery": "EseRecoveryFailed",
     "disk_full": "EseDiskFull",
     "log_disk_low": "EseLogDiskLow",
     "version_store": "EseVersionStoreFull",
