@@ -145,6 +145,19 @@ def test_an_instance_is_at_risk_as_long_as_its_alert_says_so() -> None:
     assert told() == (["ok", "ok"], [0.0])
 
 
+@pytest.mark.parametrize("ids", [(705,), (723,), (717, 723, 717, 725), (700, 705, 700, 704)])
+def test_a_task_that_failed_and_has_not_completed_since_is_to_be_looked_at(
+    ids: tuple[int, ...],
+) -> None:
+    at = NIGHT + 34.4 * DAY
+    more = [event(each, at + place * 60) for place, each in enumerate(ids)]
+    (one,) = advised(*nights(35), *more, days=34.9)
+    (completed,) = advised(*nights(35), *more, *nights(37)[35 * 4 :], days=36.5)
+
+    assert one.verdict == "look"
+    assert completed.verdict == "ok"
+
+
 def test_used_version_buckets_are_held_against_the_policy_of_the_database() -> None:
     held = Reading(
         time=EPOCH + NIGHT + 34.5 * DAY - 15,

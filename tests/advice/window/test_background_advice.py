@@ -102,6 +102,22 @@ def test_a_background_scan_that_did_not_start_again_is_late_too() -> None:
     assert judged("background", checksum_passes=[done], off=off).rule == "background"
 
 
+def test_a_background_scan_that_failed_is_not_said_to_be_running() -> None:
+    ended = NOON - 3 * DAY + HOUR
+    broken: dict[str, Any] = {"interrupted": True, "failures": 1, "last_event": ended}
+    size: dict[str, Any] = {"size_bytes": TWO_TB, "page_size": 32768, "failures": [ended]}
+
+    advice = judged("background", checksum_passes=scan(3, **broken), **size)
+    assert (advice.rule, advice.reasons[1]) == (
+        "background",
+        "The pass that began 3 days ago ended with an error at 2007-06-28 13:00 UTC; the deadline"
+        " is 34.7 days (1.5 times the 23.1 days that a background scan at 1 MB/s would take).",
+    )
+    resumed = {**broken, "interrupted": False, "last_event": ended + HOUR}
+    advice = judged("background", checksum_passes=scan(3, **resumed), **size)
+    assert advice.reasons[1].startswith("The pass has been running for 3 days;")
+
+
 def test_a_scan_that_begins_at_this_moment_has_a_start() -> None:
     advice = judged("background", checksum_passes=scan(0))
 

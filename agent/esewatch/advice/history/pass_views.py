@@ -35,17 +35,20 @@ def pages_of(entry: Database, views: Mapping[str, TaskView]) -> float | None:
 
 
 def failed_tasks(views: Mapping[str, TaskSummary], acknowledged: float) -> list[str]:
-    """Tasks whose open pass ended with an error, was not completed since and is not acknowledged.
+    """Tasks that ended with an error and have not completed since, without acknowledged ones.
 
     `acknowledged` is the time up to which a person acknowledged errors of the database.
     """
     return [
         task
         for task in TASKS
-        if (current := views[task].current) is not None
-        and current.failures
-        and (views[task].last_failed or 0.0) > acknowledged
+        if (views[task].last_failed or 0.0) > max(_last_completion(views[task]), acknowledged)
     ]
+
+
+def _last_completion(view: TaskSummary) -> float:
+    last = view.last_completed
+    return (last.ended or 0.0) if last is not None else 0.0
 
 
 def verifications(

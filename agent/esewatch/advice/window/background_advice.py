@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
-from esewatch.advice.base.finding import span
+from esewatch.advice.base.finding import moment, span
 from esewatch.advice.base.time_at_work import at_work
 from esewatch.advice.history.history import History, as_copy
 from esewatch.advice.history.ledger import verification_deadline
@@ -78,11 +78,13 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
     if since is None or not 0 <= since <= now:
         return Remark("background", (about, "The start of its scan is not known."))
     passed = at_work(history.off, since, now)
-    took = (
-        f"The pass has been running for {span(passed)}"
-        if since != last
-        else f"The last pass ended {span(passed)} ago"
-    )
+    if since == last:
+        took = f"The last pass ended {span(passed)} ago"
+    elif running is not None and running.interrupted and running.last_event in history.failures:
+        failed = moment(running.last_event)
+        took = f"The pass that began {span(passed)} ago ended with an error at {failed}"
+    else:
+        took = f"The pass has been running for {span(passed)}"
     allowed = verification_deadline(as_copy(history, policy))
     against = f"{took}; the deadline is {span(allowed.seconds)} ({allowed.reason})."
     if passed <= allowed.seconds:
