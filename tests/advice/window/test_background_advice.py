@@ -41,9 +41,34 @@ def test_garbage_collection_that_has_not_completed_for_three_cycles_is_said() ->
 
     assert (advice.action, advice.rule) == ("not_applicable", "no_completion")
     assert "for 37 h of uptime;" in advice.reasons[1]
-    assert judged("garbage_collection", defrag_passes=[]).rule == "no_completion"
-    young = judged("garbage_collection", defrag_passes=[], first_seen=NOON - DAY)
-    assert young.rule == "cycles"
+    started = judged("garbage_collection", defrag_passes=[], started=NOON - 3 * DAY)
+    assert started.rule == "no_completion"
+
+
+def test_nothing_is_late_where_the_log_would_not_have_shown_a_completion() -> None:
+    advice = judged("garbage_collection", defrag_passes=[])
+
+    assert (advice.action, advice.rule) == ("not_applicable", "unknown")
+    assert advice.reasons[1] == (
+        "Its completions are unknown: its log shows neither a pass nor a start of its instance."
+    )
+    young = judged("garbage_collection", defrag_passes=[], first_seen=NOON - 13 * DAY)
+    assert (young.rule, len(young.reasons)) == ("cycles", 1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"first_seen": NOON - 13 * DAY}, id="known for 13 days"),
+        pytest.param({"first_seen": 0.0}, id="not known since when"),
+        pytest.param({"tier": "observed"}, id="observed"),
+    ],
+)
+def test_garbage_collection_is_late_only_where_the_finding_says_so(changes: dict[str, Any]) -> None:
+    old = [one_pass(NOON - 40 * HOUR, NOON - 37 * HOUR)]
+
+    advice = judged("garbage_collection", defrag_passes=old, **changes)
+    assert (advice.rule, len(advice.reasons)) == ("cycles", 1)
 
 
 def test_garbage_collection_is_not_called_late_while_events_are_missing() -> None:

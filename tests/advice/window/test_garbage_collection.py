@@ -14,7 +14,7 @@ from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_d
 from esewatch.config import Settings
 from esewatch.fold.passes.runs import torn_runs
 from esewatch.fold.state.state import Pass, Transition
-from esewatch.model import Record
+from esewatch.model import PagesScanned, Record
 from tests.advice.histories import DAY, HOUR, NOON, one_pass, store
 from tests.support.records import EPOCH, event, folder_of
 
@@ -210,3 +210,15 @@ def test_no_figure_raises(
 def test_the_deadline_of_a_pass_is_that_of_the_finding() -> None:
     last = EPOCH + 59 * DAY / 2 + 1
     assert advised(cycles(NTDS, 30), 30).forecasts[0].deadline == pytest.approx(last + 36 * HOUR)
+
+
+def test_a_directory_whose_log_is_not_read_is_not_late() -> None:
+    """A page scan, or an event of another log, names the database; its own log is not read."""
+    read = PagesScanned(
+        time=EPOCH, computer="dc01", database="c:\\windows\\ntds\\ntds.dit", pages=9, bytes=73728
+    )
+    for days, rule in ((3, "cycles"), (20, "unknown")):
+        one = advised([read], days)
+        assert (one.model, one.window.rule) == ("garbage_collection", rule)
+        assert findings(one) == []
+        assert "not completed" not in " ".join(one.window.reasons)

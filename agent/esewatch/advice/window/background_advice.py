@@ -62,6 +62,9 @@ def _cycles(history: History, now: float) -> Remark:
         return Remark("no_completion", (about, late))
     if found.lost:
         return Remark("unknown", (about, "Its completions are unknown: events are missing."))
+    if found.known and not found.logged:
+        unread = "its log shows neither a pass nor a start of its instance"
+        return Remark("unknown", (about, f"Its completions are unknown: {unread}."))
     if found.torn >= CYCLES:
         torn_apart = f"Each of its last {found.torn} cycles was interrupted or resumed."
         return Remark("cycles_interrupted", (about, torn_apart))

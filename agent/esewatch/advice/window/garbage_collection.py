@@ -37,11 +37,16 @@ class Cycles(NamedTuple):
     """Events are missing since."""
     torn: int
     """Cycles in a row, up to the last one, that were interrupted or resumed (passes/runs.py)."""
+    known: bool
+    """It is watched and known for long: what is missing is reported."""
+    logged: bool
+    """Its log has a pass, or a start of its instance: it would have shown a completion."""
 
     @property
     def late(self) -> bool:
-        """True if it should have completed."""
-        return self.allowed is not None and self.silent > self.allowed
+        """True if it should have completed, and its log would have shown that."""
+        overdue = self.allowed is not None and self.silent > self.allowed
+        return self.known and self.logged and overdue
 
 
 def cycles(history: History, now: float) -> Cycles:
@@ -49,12 +54,15 @@ def cycles(history: History, now: float) -> Cycles:
     completed = _completions(history.defrag_passes, now)[-1:]
     since = completed[0] if completed else history.first_seen or math.inf
     gaps = [end for begin, end, _ in history.event_gaps if end > since and begin < now]
+    known_long = history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG
     return Cycles(
         silent=at_work(history.off, max([since, *gaps]), now),
         allowed=allowed_seconds(history, now),
         completed=completed[0] if completed else None,
         lost=bool(gaps),
         torn=history.defrag_torn,
+        known=known_long and history.tier == "watched",
+        logged=bool(history.defrag_passes) or history.started is not None,
     )
 
 
@@ -68,17 +76,11 @@ def allowed_seconds(history: History, now: float = math.inf) -> float | None:
 
 
 def overdue_defrag(history: History, now: float) -> Finding | None:
-    """The finding of a database as of `now`, None without one.
-
-    A missing completion is reported only for a database that is known for long, and whose log would
-    have shown a completion.
-    """
+    """The finding of a database as of `now`, None without one."""
     if history.model != "garbage_collection" or history.tier != "watched":
         return None
     found = cycles(history, now)
-    told = bool(history.defrag_passes) or history.started is not None
-    known = history.first_seen > 0 and now - history.first_seen >= KNOWN_LONG
-    if known and told and found.late and found.allowed is not None:
+    if found.late and found.allowed is not None:
         return defrag_overdue(found.completed, found.silent, found.allowed)
     return cycles_torn(found.torn) if found.torn >= CYCLES else None
 
