@@ -1,4 +1,5 @@
 from math import fsum
+from random import Random
 from typing import get_args
 
 import pytest
@@ -10,6 +11,7 @@ from esewatch.fold.readings import KEPT_GAPS, RANGE, fold_reading, grown
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import CounterState, Device, Host, Instance
 from esewatch.model import Feed, Kind, Reading
+from tests.support.records import DAY, HOUR
 
 READ = "ese_defrag_pages_read_total"
 FREED = "ese_defrag_pages_freed_total"
@@ -267,13 +269,57 @@ def test_gaps_that_touch_are_one() -> None:
     assert found.gap_seconds == 1970
 
 
-def test_the_last_64_gaps_are_kept() -> None:
+def test_of_more_gaps_than_are_kept_the_oldest_become_one() -> None:
     found = instance()
     for number in range(KEPT_GAPS + 10):
         fold(found, *(reading(number * 100_000 + 15 * index, 1) for index in range(10)))
+    last = KEPT_GAPS + 9
     assert len(found.gaps) == KEPT_GAPS
-    assert found.gaps[-1] == (72 * 100_000 + 135, 73 * 100_000)
-    assert found.gap_seconds == 73 * (100_000 - 135)
+    assert found.gaps[0] == (135, 10 * 100_000)
+    assert found.gaps[1] == (10 * 100_000 + 135, 11 * 100_000)
+    assert found.gaps[-1] == ((last - 1) * 100_000 + 135, last * 100_000)
+    assert found.gap_seconds == last * (100_000 - 135)
+
+
+def test_many_pauses_by_day_leave_the_nights_between_them_sampled() -> None:
+    found = instance()
+    for minute in range(0, 60 * 24 * 60, 5):
+        hour = minute // 60 % 24
+        if hour < 8 or minute % 60 >= 20:
+            fold(found, reading(60 * minute, 1))
+
+    assert len(found.gaps) == KEPT_GAPS
+    nights = [(day * DAY, day * DAY + 8 * HOUR) for day in range(30, 60)]
+    assert not [a for a, b in nights for low, high in found.gaps if low < b - 300 and a < high]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_time_without_samples_is_forgotten(seed: int) -> None:
+    chance = Random(seed)
+    found, at, gaps = instance(), 0, set()
+    for _ in range(3 * KEPT_GAPS):
+        for _ in range(chance.randint(5, 40)):
+            at += 60
+            fold(found, reading(at, 1))
+            gaps.update(found.gaps[-1:])
+        at += 60 * chance.randint(15, 900)
+
+    assert len(gaps) > len(found.gaps) == KEPT_GAPS
+    assert found.gaps == sorted(found.gaps)
+    assert all(any(low <= a and b <= high for low, high in found.gaps) for a, b in gaps)
+
+
+def test_gaps_after_an_impossible_time_are_not_lost_among_many() -> None:
+    found, gaps = instance(), set()
+    later = [day * DAY + at for day in range(1, KEPT_GAPS + 10) for at in range(0, 600, 15)]
+    for at in (0, 15, 1e9, 1e9 + 15, 1e9 + DAY, *later):
+        item = reading(at, 10)
+        assert item.feed
+        fold_reading(found, item, item.feed, until=5e8)
+        gaps.update(found.gaps[-1:])
+
+    assert len(found.gaps) == KEPT_GAPS
+    assert all(any(low <= a and b <= high for low, high in found.gaps) for a, b in gaps)
 
 
 def test_a_computer_and_a_device_keep_their_gaps_too() -> None:

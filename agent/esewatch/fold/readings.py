@@ -16,7 +16,8 @@ from esewatch.fold.state.state import CounterState, Host, Instance, Level, Meter
 from esewatch.model import Feed, Reading
 
 KEPT_INTERVALS = 15
-KEPT_GAPS = 64
+KEPT_GAPS = 128
+"""Over four a day in the 28 days of the evidence."""
 GAP_MEDIANS = 3.0
 GAP_SECONDS = 15 * 60.0
 """An interval over max(3 x the column's median, 15 minutes) is not integrated."""
@@ -171,7 +172,25 @@ def _gap(metered: Metered, since: float, until: float) -> None:
     gaps = metered.gaps
     if gaps and gaps[-1][1] == since:
         since = gaps.pop()[0]
-    metered.gaps = [*gaps[1 - KEPT_GAPS :], (since, until)]
+    gaps = [*gaps, (since, until)]
+    metered.gaps = gaps if len(gaps) <= KEPT_GAPS else _joined(gaps)
+
+
+def _joined(gaps: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The gaps without the samples between two of them, which are then one.
+
+    Those with the shortest time between them, for how long ago it was: of a long time ago the
+    nights between days of gaps are left, of late every sample. No gap is forgotten.
+    """
+    latest = max(until for _, until in gaps)
+
+    def between(at: int) -> float:
+        end, begin = gaps[at][1], gaps[at + 1][0]
+        return (begin - end) / (latest - begin)
+
+    at = min(range(len(gaps) - 1), key=between)
+    (since, until), (begin, end) = gaps[at : at + 2]
+    return [*gaps[:at], (min(since, begin), max(until, end)), *gaps[at + 2 :]]
 
 
 def _end_gap(metered: Metered, time: float) -> None:

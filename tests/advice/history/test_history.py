@@ -84,6 +84,23 @@ def test_days_and_gaps_come_from_the_counters() -> None:
     assert found.unsampled == [(EPOCH + 1200, EPOCH + 1200 + HOUR)]
 
 
+def test_time_without_samples_counts_however_many_pauses_there_are() -> None:
+    readings = [
+        sample(60 * minute, value, metric)
+        for minute in range(0, 35 * 24 * 60, 10)
+        for metric, value in ((PAGES_READ, 100.0), (PAGES_FREED, 1.0))
+        if minute % 60 < 30
+    ]
+    nights = [each for number in range(35) for each in night(number, 34)]
+
+    found = gathered(*nights, *readings)
+    advice = window_advice(found, Policy(), EPOCH + 35 * DAY - HOUR)
+
+    assert advice.action == "insufficient_evidence"
+    # Of each hour 20 minutes are sampled.
+    assert advice.evidence.counter_coverage <= 1 / 3
+
+
 @pytest.mark.parametrize("stopped", [PAGES_READ, PAGES_FREED])
 def test_the_ratio_is_sampled_until_the_first_of_its_counters_stops(stopped: str) -> None:
     (other,) = {PAGES_READ, PAGES_FREED} - {stopped}

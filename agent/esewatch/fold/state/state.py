@@ -148,7 +148,7 @@ class Metered(msgspec.Struct, kw_only=True):
     gap_until: float = 0.0
     """End of the latest such time."""
     gaps: list[tuple[float, float]] = []
-    """(from, to) of such times, the last 64; of two that touch, one."""
+    """(from, to) of such times; of two that touch, one. Of more than 128, close ones are one."""
 
 
 SEPARATOR = "\x1f"
