@@ -14,6 +14,7 @@ from tests.oracle.history import DAY, HOUR
 from tests.oracle.identity import is_nameless_snapshot
 from tests.oracle.judgement import deadline
 from tests.oracle.nights import (
+    Run,
     Stretch,
     Work,
     configured,
@@ -201,20 +202,27 @@ class Case:
     def late(self) -> float:
         """By what factor "a scan or OLD pass [is] late against its deadline"; 0 where it is not."""
         limit = seconds(self.policy.get("defrag_complete_within", "14d")) or 14 * DAY
-        waited = self.waited(self.defrags, (700, 702))
+        waited = self.waited(self.defrags, (700, 702), self.runs)
         if waited > limit:
             return waited / limit
         if not any(self.begin <= run[0] <= self.now for run in self.scans):
             return 0.0
-        waited, limit = self.waited(self.checks, range(717, 721)), deadline(self.subject)
+        waited = self.waited(self.checks, range(717, 721), self.scans)
+        limit = deadline(self.subject)
         return waited / limit if waited > limit else 0.0
 
-    def waited(self, done: Sequence[Completion], starts: Iterable[int]) -> float:
+    def waited(
+        self,
+        done: Sequence[Completion],
+        starts: Iterable[int],
+        runs: Sequence[Run],
+    ) -> float:
         """How long no pass completed: since the last completion, else since the first start.
 
         A resume is no start, but the pass was under way then.
 
-        "left out when the machine was off and windows in which nothing is known to have run" (docs)
+        "left out when the machine was off and windows in which that task is not known to have run"
+        (docs)
         """
         known = [each.event.when for each in done][-1:] or [
             event.when for event in self.subject.owned if event.id in starts
@@ -224,7 +232,7 @@ class Case:
         since = max([*known, *self.breaks])
         idle = self.subject.off(since, self.now)
         reached, longest = since, length(self.subject, self.configuration)
-        for run in [*(run for run in self.runs if since <= run[0] <= self.now), (self.now, None)]:
+        for run in [*(run for run in runs if since <= run[0] <= self.now), (self.now, None)]:
             if run[0] > reached + longest:
                 idle.append((reached + longest, run[0]))
             reached = max(reached, end(run))

@@ -131,6 +131,19 @@ def test_a_scan_that_misses_its_deadline_grows_the_window_only_while_it_is_on() 
     assert judged(store(checksum_passes=scans)).action == "keep"
 
 
+@pytest.mark.parametrize("ago", [10, 20, 26])
+def test_a_scan_that_was_switched_off_is_not_late(ago: int) -> None:
+    """Windows in which it is not known to have run are left out, whatever else ran in them."""
+    done = [one_pass(opening(n) + 2 * HOUR, opening(n) + 3 * HOUR) for n in range(59, ago - 1, -1)]
+    runs = [Run(each.started or 0.0, each.ended) for each in done]
+    off = store(checksum_passes=done, scan_runs=runs)
+    halved = [Run(run.start, run.start + HOUR / 2) for run in nightly_runs(ago)]
+    too_slow = store(checksum_passes=done, scan_runs=[*runs, *halved])
+
+    assert (judged(off).action, judged(off).rule) == ("keep", "otherwise")
+    assert (judged(too_slow).action, judged(too_slow).rule) == ("grow", "late")
+
+
 def test_bad_pages_come_before_any_change_of_the_window() -> None:
     bad = [BadPage(page=7, kind="uncorrectable", first=NOON - DAY, last=NOON - DAY)]
 

@@ -69,7 +69,8 @@ class Timeline:
         self._numbers = [each.day for each in self.days]
         self._read = [0.0, *accumulate(each.pages_read for each in self.days)]
         self._freed = [0.0, *accumulate(each.pages_freed for each in self.days)]
-        self.runs = sorted(filter(_sane, history.defrag_runs), key=lambda run: run.start)
+        self.runs = _sane_runs(history.defrag_runs)
+        self.scan_runs = _sane_runs(history.scan_runs)
         self._ends = [_end(run) for run in self.runs]
         covered = [
             max(0.0, end - run.start - _unsampled(history, run.start, end))
@@ -133,19 +134,20 @@ class Timeline:
         """The openings that began from `since` on and were over at `time`."""
         return [night for night in self.openings if since <= night.start and night.end <= time]
 
-    def idle(self, since: float, time: float) -> float:
-        """Seconds up to `time` in which its machine was off, or windows passed and nothing ran.
+    def idle(self, runs: Sequence[Run], since: float, time: float) -> float:
+        """Seconds up to `time` in which its machine was off, or windows passed with none of `runs`.
 
-        A longer window does not fix that, or its events are missing.
+        A longer window does not fix that: the task is switched off, or its events are missing.
+        `runs` are sorted.
         """
         begin, end = since, time
         stretches = [*self.history.off]
         longest = one_window(self.history.window)
-        first = bisect_left(self.runs, since, key=lambda run: run.start)
-        last = bisect_right(self.runs, time, key=lambda run: run.start)
-        for run, over in zip(self.runs[first:last], self._ends[first:last], strict=True):
+        first = bisect_left(runs, since, key=lambda run: run.start)
+        last = bisect_right(runs, time, key=lambda run: run.start)
+        for run in runs[first:last]:
             stretches.append((since + longest, run.start))
-            since = max(since, over)
+            since = max(since, _end(run))
         stretches.append((since + longest, time))
         return sum(max(0.0, high - low) for low, high in _apart(stretches, begin, end))
 
@@ -321,6 +323,10 @@ def _plausible(day: Day) -> Day:
     if 0.0 <= day.pages_read <= MOST_PAGES and 0.0 <= day.pages_freed <= MOST_PAGES:
         return day
     return day._replace(pages_read=0.0, pages_freed=0.0)
+
+
+def _sane_runs(runs: Iterable[Run]) -> list[Run]:
+    return sorted(filter(_sane, runs), key=lambda run: run.start)
 
 
 def _sane(run: Run) -> bool:

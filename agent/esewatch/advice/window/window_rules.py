@@ -120,7 +120,7 @@ def _mass_deletions(at: RuleInput, since: float) -> list[float]:
 def _late(at: RuleInput) -> RuleOutcome | None:
     timeline, history = at.timeline, at.timeline.history
     limit = at.policy.defrag_complete_within
-    waited, idle = _waited(at, history.defrag_passes, history.defrag_runs)
+    waited, idle = _waited(at, history.defrag_passes, timeline.runs)
     if waited > limit:
         reason = (
             f"Online defragmentation has not completed a pass for {span(waited)}{idle};"
@@ -131,10 +131,10 @@ def _late(at: RuleInput) -> RuleOutcome | None:
         lacking = at.policy.ratio_low / ratio if ratio else 1.0
         return RuleOutcome("grow", (reason,), max(waited / limit, lacking) if limit > 0 else 2.0)
     begin = timeline.begin(at.time)
-    if not any(begin <= run.start <= at.time for run in history.scan_runs):
+    if not any(begin <= run.start <= at.time for run in timeline.scan_runs):
         return None
     allowed = timeline.scan_deadline
-    waited, idle = _waited(at, history.checksum_passes, history.scan_runs)
+    waited, idle = _waited(at, history.checksum_passes, timeline.scan_runs)
     if waited > allowed.seconds:
         reason = (
             f"The database scan has not completed a pass for {span(waited)}{idle};"
@@ -149,7 +149,7 @@ def _waited(at: RuleInput, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple
 
     Of a pass whose start is not in the events the first run is: it was under way then. What was
     before a break in the evidence is not known, or of another window. Time in which
-    no maintenance is known to have run does not count; the words say so.
+    the task is not known to have run does not count; the words say so.
     """
     ends = _up_to((p.ended for p in passes if p.outcome == "completed"), at.time)
     begun = (*(p.started for p in passes), *(run.start for run in runs))
@@ -158,7 +158,7 @@ def _waited(at: RuleInput, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple
         return 0.0, ""
     since = max(known) if ends else min(known)
     since = max(since, at.timeline.last_break(at.time))
-    idle = at.timeline.idle(since, at.time)
+    idle = at.timeline.idle(runs, since, at.time)
     words = f" (not counting {span(idle)} without any known run)" if idle else ""
     return at.time - since - idle, words
 
