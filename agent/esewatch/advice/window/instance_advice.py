@@ -15,7 +15,9 @@ from esewatch.advice.window.window_rules import RULES
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rollups import DAY_SECONDS
 
-_ORDER = {name: place for place, (name, _) in enumerate(RULES)}
+_ORDER = {name: float(place) for place, (name, _) in enumerate(RULES)}
+# That passes finish soon keeps the window only where those of all databases do.
+_ORDER["ratio_low_but_soon"] = _ORDER["ratio_low"] + 0.5
 
 
 def instance_advice(
