@@ -283,6 +283,26 @@ def test_a_database_that_is_gone_does_not_decide_for_its_instance() -> None:
     assert {first.window.action, second.window.action} == {"shrink"}
 
 
+@pytest.mark.parametrize("since", [9, 20, 27])
+def test_a_database_that_was_moved_to_another_path_has_its_own_advice(since: int) -> None:
+    """The old path says nothing of it, and it does not say so of its instance."""
+    old, new = nights(40, every=1), nights(40 + since, "to\\priv06", every=1)
+    first, second = advised(*old, *new[4 * 40 :], days=39.5 + since)
+
+    assert first.database.endswith("\\mdb06\\priv06.edb")
+    assert first.window.rule == "evidence"
+    assert (second.window.action, second.window.rule) == ("shrink", "completes_often")
+    assert not [each for each in second.window.reasons if "2 databases" in each]
+
+
+def test_a_database_that_was_moved_does_not_decide_for_the_others_of_its_instance() -> None:
+    new = nights(50, "to\\priv06", every=1)[4 * 40 :]
+    found = advised(*nights(40, every=1), *nights(50, "pub06", every=1), *new, days=49.5)
+
+    assert {each.window.rule for each in found} == {"completes_often"}
+    assert all("for all 2 databases" in each.window.reasons[1] for each in found)
+
+
 def test_scans_that_collide_are_found_and_a_time_is_given() -> None:
     settings = Settings(
         windows={"nightly": NIGHTLY},

@@ -176,6 +176,15 @@ def test_databases_of_one_instance_know_that_the_ratio_is_shared() -> None:
     assert [each.shares_instance for each in found] == [2, 2]
 
 
+def test_a_database_that_was_moved_shares_no_ratio_with_itself() -> None:
+    old, moved = exchange_2007(), exchange_2007()
+    moved.database = "f:\\mdb06\\priv06.edb"
+    moved.first_seen = old.last_seen + 600
+    moved.last_seen = old.last_seen + 1200
+    found = view(state_of(old, moved)).databases
+    assert [each.shares_instance for each in found] == [1, 1]
+
+
 def test_the_configuration_decides_model_tier_and_name() -> None:
     rule = DatabaseRule(match="*windows.edb", tier="watched", model="window", name="search")
     settings = msgspec.structs.replace(default_settings(), databases=(rule,))

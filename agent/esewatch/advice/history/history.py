@@ -1,12 +1,13 @@
 """The history of a database for the judgements: plain values, gathered once from the state."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
 from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.base.time_at_work import Stretch, not_at_work
+from esewatch.advice.history.attached import attached
 from esewatch.advice.history.copies import member_of
 from esewatch.advice.history.ledger import Copy, Gap
 from esewatch.advice.history.liveness import Liveness, liveness, scan_told
@@ -89,7 +90,9 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     days: Sequence[Day] = ()
     """Of its instance, oldest first; a day in which nothing grew has none."""
     shares_instance: int = 1
-    """Databases of the instance: with more than one, the counters are of them together."""
+    """Attached databases of the instance: with more than one, the counters are of them together."""
+    attached: bool = True
+    """False where it was moved to another path (attached.py)."""
     sampled_since: float | None = None
     """First sample of both counters of the ratio. None: one of them was never seen."""
     sampled_until: float | None = None
@@ -220,7 +223,7 @@ def histories(
     state: State, settings: Settings, told: Callable[[Database], OutsideFacts] | None = None
 ) -> dict[tuple[str, str], History]:
     """The histories of all databases but the ignored ones, by computer and database, sorted."""
-    sharing = Counter(map(instance_key, state.databases.values()))
+    beside = attached(state.databases.values())
     computers: dict[str, list[Channel]] = defaultdict(list)
     for channel in state.channels.values():
         computers[channel.computer].append(channel)
@@ -230,7 +233,7 @@ def histories(
             state,
             settings,
             entry,
-            sharing[instance_key(entry)],
+            beside[instance_key(entry)],
             computers[entry.computer],
             told=told(entry),
         )
@@ -252,18 +255,18 @@ def history(
     """
     entry = state.databases[(computer, database)]
     own = instance_key(entry)
-    beside = (each for each in state.databases.values() if each.computer == computer)
-    sharing = sum(instance_key(each) == own for each in beside)
+    on_computer = (each for each in state.databases.values() if each.computer == computer)
+    beside = attached(each for each in on_computer if instance_key(each) == own)[own]
     channels = [each for each in state.channels.values() if each.computer == computer]
     told = told or surroundings(state, settings)
-    return _gather(state, settings, entry, sharing, channels, told=told(entry))
+    return _gather(state, settings, entry, beside, channels, told=told(entry))
 
 
 def _gather(
     state: State,
     settings: Settings,
     entry: Database,
-    sharing: int,
+    beside: Collection[str],
     channels: Sequence[Channel],
     *,
     told: OutsideFacts,
@@ -293,7 +296,8 @@ def _gather(
         page_size=entry.page_size,
         size_bytes=entry.size_bytes,
         sizes=rollups.sizes(entry.sizes),
-        shares_instance=sharing if instance_label(entry) else 1,
+        shares_instance=len(beside) if instance_label(entry) else 1,
+        attached=entry.database in beside or not instance_label(entry),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views, entry.acknowledged),
         backups=backups,

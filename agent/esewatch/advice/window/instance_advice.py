@@ -49,9 +49,9 @@ def _decides(
     own: Mapping[DatabaseKey, WindowAdvice],
     now: float,
 ) -> DatabaseKey:
-    """The database that decides; one that is gone is not asked while others are there."""
+    """The database that decides; one that was moved or is gone is not asked where others are."""
     since = now - PERIOD_DAYS * DAY_SECONDS
-    heard = [key for key in members if known[key].last_seen >= since]
+    heard = [key for key in members if known[key].attached and known[key].last_seen >= since]
     return min(
         heard or members,
         key=lambda key: (_ORDER[own[key].rule], -(own[key].recommended_seconds or 0.0), key),

@@ -3,7 +3,6 @@
 A pure function of (state, settings, now), like the metrics.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -24,6 +23,7 @@ from esewatch.advice.forecast.verdict import (
     blind_computers,
     trouble,
 )
+from esewatch.advice.history.attached import attached
 from esewatch.advice.history.derived import AllDerived, Derived, derived
 from esewatch.advice.history.ledger import NO_VERIFICATION, why_unverified
 from esewatch.advice.history.pass_views import failed_tasks
@@ -220,14 +220,14 @@ def _all_figures(
     collisions = colliding_scans(scans, now)
     blind = blind_computers(state.sources.values())
     advised = {(each.computer, each.database): each for each in advice}
-    shares = Counter(instance_key(db) for db in state.databases.values())
+    beside = attached(state.databases.values())
     return {
         key: _figures(
             database,
             known.databases[key],
             _Beside(
                 instance=state.instances.get(instance_key(database)),
-                shares_instance=shares[instance_key(database)],
+                shares_instance=len(beside[instance_key(database)]),
                 collisions=collisions.get(key, ()),
                 blind=blind.get(database.computer, ""),
                 advice=advised.get(key),

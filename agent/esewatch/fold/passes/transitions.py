@@ -79,6 +79,11 @@ def event_ids(rows: bytes | bytearray) -> set[int]:
     return {row[2] for row in _ROW.iter_unpack(rows)}
 
 
+def last_event(rows: bytes | bytearray) -> int | None:
+    """The event of the youngest row; None where there is none."""
+    return _HEAD.unpack_from(rows, len(rows) - ROW_BYTES)[2] if rows else None
+
+
 def count(rows: bytes | bytearray) -> int:
     """The number of transitions in the rows."""
     return len(rows) // ROW_BYTES
