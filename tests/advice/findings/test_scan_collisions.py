@@ -126,6 +126,25 @@ def test_a_collision_is_a_finding_with_its_cost() -> None:
     assert collisions_found(apart, nobody_asks, NOW) == {}
 
 
+def test_scans_that_were_switched_off_do_not_collide_after_28_days() -> None:
+    month = 28 * 24
+    before = (month + 400, month + 398)
+    ended = [scans(name, before, (month + 2, month)) for name in "ab"]
+    recent = [scans(name, before, (month, month - 2)) for name in "ab"]
+    again = [*ended[:1], scans("b", (month + 2, month), (10, 8))]
+
+    assert colliding_scans(ended, NOW) == {}
+    assert colliding_scans(again, NOW) == {}
+    assert colliding_scans(recent, NOW) == {("ex01", "a"): ("b",), ("ex01", "b"): ("a",)}
+
+
+def test_the_cost_is_measured_in_passes_of_any_age() -> None:
+    long_ago = 40 * 24
+    group = [scans("a", (long_ago, long_ago - 2), (10, 8)), scans("b", (10, 8))]
+    found = lost(group, a=[scan(long_ago, long_ago - 2, 30_000), scan(10, 8, 9_000)])
+    assert found["a"].alone == pytest.approx(30_000)
+
+
 PUBLISHED = "in published figures two scans at once are each 73% to 86% slower"
 
 

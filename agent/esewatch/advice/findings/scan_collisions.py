@@ -35,6 +35,9 @@ ACCOUNTED = 0.1
 LATEST = 8
 """Runs of a database that are checked for collisions."""
 
+PERIOD = 28 * 86400.0
+"""Runs that ended longer ago are no evidence (semantics.md 6.1): the scan may be switched off."""
+
 NAMED = 3
 """The largest number of other databases that are named."""
 
@@ -109,11 +112,14 @@ def scans_in(
 def colliding_scans(scans: Iterable[Scans], now: float) -> dict[DatabaseKey, tuple[str, ...]]:
     """By database, names of others that were scanned at the same time on the same disks.
 
-    Judged are the last run that ended and the running one. At most 3 names each.
+    Judged are the last run that ended, within 28 days, and the running one. At most 3 names each.
     """
     found = {}
     for group in _by_disks(scans):
-        latest = [_stretches(each, now)[-LATEST:] for each in group]
+        latest = [
+            [run for run in _stretches(each, now) if run[1] > now - PERIOD][-LATEST:]
+            for each in group
+        ]
         timeline = _Timeline(latest)
         for index, one in enumerate(group):
             own = latest[index][-2 if _at_work(one, now) else -1 :]
