@@ -9,7 +9,7 @@ from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
-from esewatch.model import CopyChecked, Feed, Reading, Record
+from esewatch.model import CopyChecked, Event, Feed, Reading, Record
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
 
 OPEN = "ese_engine_errors_open"
@@ -315,6 +315,20 @@ def test_scans_that_collide_are_found_and_a_time_is_given() -> None:
     first, second = (each.slot for each in found)
     assert first is not None and second is not None
     assert second.start - first.end == 900
+    # The first half of the window is that of defragmentation.
+    assert first.start == EPOCH + NIGHT + 10 * DAY + 2 * HOUR
+
+
+def test_where_no_defragmentation_is_logged_the_scan_has_the_whole_window() -> None:
+    settings = Settings(
+        windows={"nightly": NIGHTLY},
+        databases=[DatabaseRule(match="*.edb", window="nightly", device="lun7")],
+    )
+    both = [*nights(10, "priv06"), *nights(10, "priv07", instance="SG07")]
+    scans = [each for each in both if isinstance(each, Event) and each.event_id > 704]
+    first, second = (each.slot for each in advised(*scans, days=9.5, settings=settings))
+
+    assert first is not None and second is not None
     assert first.start == EPOCH + NIGHT + 10 * DAY
 
 

@@ -48,7 +48,7 @@ from esewatch.fold.databases.integrity import OutsideFacts
 from esewatch.fold.identity.identity import Tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.engine_errors import acknowledgements
-from esewatch.fold.passes.passes import views_in
+from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, Pass, State
 
@@ -252,18 +252,18 @@ def _staggered(
     A schedule is for devices on which scans collided: elsewhere nothing needs to change.
     """
     scans = [each for each in scans_in(state, settings, stale_seconds) if each.key in known]
-    ended: dict[DatabaseKey, Sequence[Pass]] = {}
+    tasks: dict[DatabaseKey, Mapping[str, TaskView]] = {}
 
     def passes(key: DatabaseKey) -> Sequence[Pass]:
-        ended[key] = views_in(state, state.databases[key])["checksum"].passes
-        return ended[key]
+        tasks[key] = views_in(state, state.databases[key])
+        return tasks[key]["checksum"].passes
 
     collided = collisions_found(scans, passes, now)
     findings = {key: [finding] for key, finding in collided.items()}
     disks = {each.disks for each in scans if each.key in collided}
     crowded = [each for each in scans if each.disks in disks]
     slots = {}
-    for plan in _plans(crowded, known, entries, ended, now):
+    for plan in _plans(crowded, known, entries, tasks, now):
         slots.update({slot.key: slot for slot in plan.slots})
         for left in plan.unplaced:
             if left.finding is not None:
@@ -275,22 +275,24 @@ def _plans(
     crowded: Sequence[Scans],
     known: Mapping[DatabaseKey, History],
     entries: Mapping[DatabaseKey, Ledger],
-    ended: Mapping[DatabaseKey, Sequence[Pass]],
+    tasks: Mapping[DatabaseKey, Mapping[str, TaskView]],
     now: float,
 ) -> list[Schedule]:
     candidates = []
     for each in crowded:
         last = entries[each.key].last
+        scan, defrag = tasks[each.key]["checksum"], tasks[each.key]["defrag"]
         candidates.append(
             Candidate(
                 key=each.key,
                 disks=each.disks,
                 model=known[each.key].model,
                 window=known[each.key].window,
+                defragmented=bool(defrag.passes or defrag.current),
                 verified=last.time if last is not None else None,
                 scan_seconds=[
                     done.work_seconds
-                    for done in ended[each.key]
+                    for done in scan.passes
                     if done.outcome == "completed" and done.work_seconds is not None
                 ],
             )

@@ -46,7 +46,7 @@ def one_of_each() -> list[Finding]:
         finding.scan_off(50 * DAY, NOW),
         finding.scan_stalled(NOW, 3 * DAY, 5000, 20_000),
         finding.scans_collide(["b"], "60% less"),
-        finding.scans_do_not_fit(5 * 3600, 4 * 3600),
+        finding.scans_do_not_fit(5 * 3600, 4 * 3600, halved=False),
         finding.stopped_early(EarlyStops(["the database scan"], [5400, 3600], 0, 7, NOW)),
         finding.unexplained_error({699: EngineError(2, NOW, "text")}),
         finding.unknown_since(NOW, NOW + DAY, 3, None),
@@ -161,7 +161,7 @@ def test_no_figure_raises(
         finding.defrag_overdue(one, two, three),
         finding.cycles_torn(count),
         finding.scan_stalled(one, two, three, one),
-        finding.scans_do_not_fit(one, two),
+        finding.scans_do_not_fit(one, two, halved=True),
         finding.unknown_since(one, two, count, proof),
         finding.verification_overdue(proof, one, two, three),
     ]

@@ -36,6 +36,7 @@ def candidate(name: str, days: float | None, *hours: float, **changes: Any) -> C
         "model": "window",
         "window": NIGHTLY,
         "verified": None if days is None else MIDNIGHT - days * DAY,
+        "defragmented": False,
         "scan_seconds": [each * HOUR for each in hours],
     }
     return Candidate(**(base | changes))
@@ -111,6 +112,36 @@ def test_a_scan_may_go_on_through_openings_that_touch() -> None:
     assert found.slots[0][1:] == (ONE, ONE + 30 * HOUR)
 
 
+def test_where_defragmentation_runs_in_the_window_the_scan_has_its_second_half() -> None:
+    found = schedule(
+        candidate("a", 9, 1, defragmented=True),
+        candidate("b", 5, 1.5, defragmented=True),
+        candidate("c", 1, 1),
+    )
+    assert found.slots == (
+        ScanSlot(("ex01", "c"), ONE, ONE + HOUR),
+        ScanSlot(("ex01", "a"), ONE + 2 * HOUR, ONE + 3 * HOUR),
+        ScanSlot(("ex01", "b"), ONE + DAY + 2 * HOUR, ONE + DAY + 3.5 * HOUR),
+    )
+
+
+def test_a_scan_that_needs_more_than_the_half_does_not_fit() -> None:
+    always = Window(start=parse_clock("01:00"), duration=DAY)
+    found = schedule(
+        candidate("a", 9, 3.5, defragmented=True),
+        candidate("b", 5, 13, window=always, defragmented=True),
+    )
+    assert found.slots == ()
+    sentences = [each.finding.sentence for each in found.unplaced if each.finding is not None]
+    assert sentences == [
+        "its scan needs 3 h 30 min, but online defragmentation and the other scans of the same"
+        " disks leave at most 2 h at a stretch in its allowed hours of 7 days: 1 h 30 min too"
+        " little",
+        "its scan needs 13 h, but online defragmentation and the other scans of the same disks"
+        " leave at most 12 h at a stretch in its allowed hours of 7 days: 1 h too little",
+    ]
+
+
 def test_without_scans_or_window_there_is_no_slot_and_no_guess() -> None:
     found = schedule(candidate("a", 9), candidate("b", 5, 1, window=None), candidate("c", 1, 1))
     assert [slot.key for slot in found.slots] == [("ex01", "c")]
@@ -155,6 +186,7 @@ def groups(draw: st.DrawFn) -> list[Candidate]:
             draw(st.none() | st.floats(0, 100)),
             *draw(st.lists(st.floats(0.01, 30), max_size=5)),
             window=draw(st.sampled_from(windows)),
+            defragmented=draw(st.booleans()),
         )
         for number in range(draw(st.integers(2, 8)))
     ]
@@ -175,6 +207,8 @@ def test_a_schedule_never_overlaps_never_leaves_its_window_and_keeps_the_order(
         assert slot.start > now
         assert slot.end - slot.start >= (p90(each.scan_seconds) or math.inf) - 1e-3
         time = slot.start
+        if each.defragmented and each.window is not None:
+            assert slot.end - slot.start <= each.window.duration / 2 + 1e-3
         while time < slot.end:
             opening = opening_at(each.window, time)  # type: ignore[arg-type]
             assert opening is not None
@@ -183,7 +217,7 @@ def test_a_schedule_never_overlaps_never_leaves_its_window_and_keeps_the_order(
     for index, slot in enumerate(found.slots):
         for later in found.slots[index + 1 :]:
             one, other = by_key[slot.key], by_key[later.key]
-            if one.window == other.window:
+            if (one.window, one.defragmented) == (other.window, other.defragmented):
                 assert (one.verified or 0.0) <= (other.verified or 0.0)
     assert schedules(group[::-1], now) == [found]
 

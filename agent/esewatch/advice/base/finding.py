@@ -297,13 +297,16 @@ def scans_collide(names: Sequence[str], cost: str) -> Finding:
     )
 
 
-def scans_do_not_fit(need: float, room: float) -> Finding:
-    """A scan of `need` seconds has at most `room` seconds at a stretch in its allowed hours."""
+def scans_do_not_fit(need: float, room: float, *, halved: bool) -> Finding:
+    """A scan of `need` seconds has at most `room` seconds at a stretch in its allowed hours.
+
+    `halved`: half of them is that of online defragmentation.
+    """
+    others = f"{'online defragmentation and ' if halved else ''}the other scans of the same disks"
     return Finding(
         "scans_do_not_fit",
-        f"its scan needs {span(need)}, but the other scans of the same disks leave at"
-        f" most {span(room)} at a stretch in its allowed hours of 7 days: {span(need - room)} too"
-        " little",
+        f"its scan needs {span(need)}, but {others} leave at most {span(room)} at a stretch in its"
+        f" allowed hours of 7 days: {span(need - room)} too little",
     )
 
 

@@ -1,7 +1,8 @@
 """A schedule that scans the databases of a device one after the other.
 
 The database verified longest ago goes first. Each scan lies within an opening of the database's
-own configured window; a scan that does not fit in the next seven days is a finding.
+own configured window, in its second half where online defragmentation has the first one; a scan
+that does not fit in the next seven days is a finding.
 """
 
 import math
@@ -33,6 +34,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     model: Model
     window: Window | None
     """Its allowed hours."""
+    defragmented: bool
+    """Online defragmentation runs in them: the first half of each opening is its (P1)."""
     verified: float | None
     """Its latest verification, None for never: that goes first."""
     scan_seconds: Sequence[float]
@@ -82,26 +85,26 @@ def p90(values: Iterable[float]) -> float | None:
 
 
 class _Calendar:
-    """The stretches of time in which each window is open, from the next opening on."""
+    """The stretches of time that each window has for scans, from the next opening on."""
 
     def __init__(self, now: float) -> None:
         self._now = now
         self._known: dict[str, list[Stretch]] = {}
 
-    def key(self, window: Window) -> str:
-        """Key of a window: equal for windows with the same hours."""
-        return repr((window.start, window.duration, window.days, window.timezone))
+    def key(self, window: Window, *, halved: bool) -> str:
+        """Key of a window: equal for windows with the same hours for scans."""
+        return repr((window.start, window.duration, window.days, window.timezone, halved))
 
-    def stretches(self, window: Window) -> list[Stretch]:
+    def stretches(self, window: Window, *, halved: bool) -> list[Stretch]:
         """The stretches in order, touching ones joined; none where the calendar has no
-        such time.
+        such time. `halved`: the first half of each opening is not for scans.
         """
-        key = self.key(window)
+        key = self.key(window, halved=halved)
         if key not in self._known:
-            self._known[key] = self._open(window)
+            self._known[key] = self._open(window, halved=halved)
         return self._known[key]
 
-    def _open(self, window: Window) -> list[Stretch]:
+    def _open(self, window: Window, *, halved: bool) -> list[Stretch]:
         found: list[Stretch] = []
         at = self._now
         try:
@@ -110,10 +113,11 @@ class _Calendar:
                 at = opening.start
                 if at > self._now + HORIZON:
                     return found
-                if found and at <= found[-1][1]:
+                begin = (at + opening.end) / 2 if halved else at
+                if found and begin <= found[-1][1]:
                     found[-1] = (found[-1][0], max(found[-1][1], opening.end))
                 else:
-                    found.append((at, opening.end))
+                    found.append((begin, opening.end))
         except (ValueError, OverflowError, OSError, StopIteration):
             return found
 
@@ -128,13 +132,15 @@ def _schedule(group: Sequence[Candidate], calendar: _Calendar) -> Schedule:
             unplaced.append(Unplaced(each.key, None))
             continue
         need = math.ceil(need / MINUTE) * MINUTE
-        hours = calendar.key(each.window)
+        hours = calendar.key(each.window, halved=each.defragmented)
         begin = reached.get(hours, -math.inf)
-        free = _free(calendar.stretches(each.window), slots, begin)
+        open_for_it = calendar.stretches(each.window, halved=each.defragmented)
+        free = _free(open_for_it, slots, begin)
         start = next((low for low, high in free if high - low >= need), None)
         if start is None:
             room = max((high - low for low, high in free), default=0.0)
-            unplaced.append(Unplaced(each.key, scans_do_not_fit(need, room)))
+            finding = scans_do_not_fit(need, room, halved=each.defragmented)
+            unplaced.append(Unplaced(each.key, finding))
             continue
         slots.append(ScanSlot(each.key, start, start + need))
         slots.sort(key=lambda slot: slot.start)
