@@ -1,6 +1,7 @@
 """Reading one insertion string: numbers, sizes, dates, the process string `%2`, paths.
 
-A string that is not what its parameter should be gives nothing: the field is absent.
+A string that is not what its parameter should be gives nothing: the field is absent. So is a number
+beyond 63 bits.
 """
 
 import re
@@ -206,16 +207,18 @@ _kept_day = lru_cache(maxsize=4096)(_day)
 
 def _write_stats(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
     if match := _STATS.fullmatch(text):
-        if match[1] != "-":
-            fields[name] = int(match[1])
-        if match[2] != "-":
-            fields["run_bad_checksums"] = int(match[2])
+        if (value := parse_int(match[1])) is not None:
+            fields[name] = value
+        if (value := parse_int(match[2])) is not None:
+            fields["run_bad_checksums"] = value
 
 
 def _write_size(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
     if match := _SIZE.fullmatch(text):
         amount = float(f"{match[1]}.{match[2] or 0}")
-        fields[name] = round(amount * _FACTORS[match[3].lower()])
+        size = round(amount * _FACTORS[match[3].lower()])
+        if size <= _LARGEST:
+            fields[name] = size
     elif (value := parse_int(text)) is not None and value >= 0:
         fields[name] = value
 
@@ -226,13 +229,13 @@ def _write_timing(fields: Fields, name: str, text: str, order: DateOrder | None)
 
 
 def _write_minutes(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if (value := parse_count(text)) is not None:
+    if (value := parse_count(text)) is not None and value * 60 <= _LARGEST:
         fields[name] = value * 60
 
 
 def _write_added(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
     minutes, value = fields.get(name), parse_count(text)
-    if isinstance(minutes, int) and value is not None:
+    if isinstance(minutes, int) and value is not None and minutes + value <= _LARGEST:
         fields[name] = minutes + value
 
 
@@ -244,7 +247,8 @@ def _write_expected_page(fields: Fields, name: str, text: str, order: DateOrder 
 
 def _write_owned(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
     if match := _OWNED.match(text):
-        fields[name] = int(match[1])
+        if (value := parse_int(match[1])) is not None:
+            fields[name] = value
         fields["skipped_percent"] = float(f"{match[2]}.{match[3] or 0}")
 
 

@@ -43,7 +43,7 @@ JITTER_SECONDS = 600.0
 DENSE_SECONDS = 60.0
 """A log with a record a minute on average is not silent for long."""
 MOST = (1 << 63) - 1
-"""A larger record id is damage, and is not kept."""
+"""A larger record id is damage, and is not kept; nor are more missing records counted."""
 
 Intervals = list[tuple[int, int]]
 
@@ -206,7 +206,7 @@ def claim_gaps_of(
     for key in source.channels:
         channel = known.get(key) if key not in settled else None
         if channel is not None and (missing := claim_gaps(channel)):
-            source.missed += missing
+            source.missed = min(source.missed + missing, MOST)
             changed.add(key)
     return changed
 

@@ -26,6 +26,9 @@ from esewatch.model import Event
 SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
 HUNG_IO = {532: "read", 533: "write"}
 
+MOST = 2**64 - 1
+"""The journal keeps no larger number; the sums of damaged records stay there."""
+
 MAX_SECONDS = 100 * 365 * 86400
 """No I/O takes a century; a larger number is damage."""
 
@@ -247,7 +250,7 @@ def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
         return False
     suppressed = event.fields.get("suppressed", 0)
     count = 1 + (suppressed if isinstance(suppressed, int) and suppressed > 0 else 0)
-    entry.slow_io[operation] = entry.slow_io.get(operation, 0) + count
+    entry.slow_io[operation] = min(entry.slow_io.get(operation, 0) + count, MOST)
     seconds = event.fields.get("seconds")
     if (
         isinstance(seconds, int | float)
@@ -284,10 +287,12 @@ def _sums(entry: Database, event: Event) -> None:
         _add(entry.bad_checksums, task, event, "bad_checksums")
         _add(entry.bad_checksums, task, event, "run_bad_checksums")
     if event.event_id in {701, 703}:
-        entry.reported_pages_freed += _count(event, "pages_freed")
+        freed = _count(event, "pages_freed")
+        entry.reported_pages_freed = min(entry.reported_pages_freed + freed, MOST)
     elif event.event_id == 728:
-        entry.index_pages_visited += _count(event, "pages_visited")
-        entry.index_pages_freed += _count(event, "pages_freed")
+        visited, freed = _count(event, "pages_visited"), _count(event, "pages_freed")
+        entry.index_pages_visited = min(entry.index_pages_visited + visited, MOST)
+        entry.index_pages_freed = min(entry.index_pages_freed + freed, MOST)
     elif event.event_id in {707, 722}:
         for field, kind in ZEROING_KINDS.items():
             _add(entry.zeroing_pages, kind, event, field)
@@ -295,7 +300,7 @@ def _sums(entry: Database, event: Event) -> None:
 
 def _add(sums: dict[str, int], key: str, event: Event, field: str) -> None:
     if field in event.fields:
-        sums[key] = sums.get(key, 0) + _count(event, field)
+        sums[key] = min(sums.get(key, 0) + _count(event, field), MOST)
 
 
 def _count(event: Event, field: str) -> int:

@@ -5,7 +5,7 @@ The order of arrival makes no difference: times never go back (semantics.md 3).
 
 from collections.abc import Iterable
 
-from esewatch.fold.databases.databases import meet, resize
+from esewatch.fold.databases.databases import MOST, meet, resize
 from esewatch.fold.databases.integrity import (
     ALL_PAGES,
     HISTORY_SECONDS,
@@ -16,9 +16,6 @@ from esewatch.fold.databases.integrity import (
 from esewatch.fold.identity.identity import is_snapshot
 from esewatch.fold.state.state import UNLOCATED, BadKind, CopyVerdict, Database, SourceState
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned
-
-MOST = 2**64 - 1
-"""The journal keeps no larger number; the sums of damaged pieces stay there."""
 
 MOST_REASON = 500
 """Characters of the reason of a verdict that are kept."""

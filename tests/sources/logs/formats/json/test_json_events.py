@@ -219,6 +219,13 @@ def test_half_a_character_in_a_line_of_esewatch_does_not_end_the_reading(key: st
     assert msgspec.json.encode(event_line(found))
 
 
+@pytest.mark.parametrize("number", [2**63, 2**64, 10**400, -(2**63) - 1])
+def test_a_number_beyond_64_bits_in_a_line_of_esewatch_is_no_field(number: int) -> None:
+    line = {"event_id": 703, "provider": "ESE", "strings": STRINGS_703}
+    found = one(json.dumps({**line, "fields": {"seconds": number}}))
+    assert found.fields["seconds"] == FIELDS_703["seconds"]
+
+
 def test_events_of_other_providers_do_not_come_out() -> None:
     foreign = json_line(SourceName="MSExchangeIS Mailbox Store", EventID=9547)
     own = json.dumps({"event_id": 4624, "provider": "Security", "time": "2020-01-01T00:00:00Z"})

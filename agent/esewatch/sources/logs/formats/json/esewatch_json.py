@@ -5,8 +5,9 @@ from typing import Annotated
 
 import msgspec
 
-from esewatch.model import FieldValue, Level, Stage, Task
+from esewatch.model import Level, Stage, Task
 
+_Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -27,7 +28,7 @@ class OwnLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     database: str = ""
     task: Task | None = None
     stage: Stage | None = None
-    fields: dict[str, FieldValue] = {}
+    fields: dict[str, _Number | float | str] = {}
     strings: tuple[str, ...] = ()
     companion: bool = False
 
