@@ -19,7 +19,8 @@ MAX_PATH = 1024
 """A longer path is damage; as a label it would be repeated in every series."""
 
 _PREFIX = re.compile(r"^(?:\\\\[?.]\\(?:UNC\\)?)", re.IGNORECASE)
-_DRIVE_OR_UNC = re.compile(r"^(?:[A-Za-z]:[\\/]|\\\\[^\\])")
+_DRIVE_OR_UNC = re.compile(r"^(?:[A-Za-z]:[\\/]|[\\/]{2})")
+_SEPARATORS = re.compile(r"[\\/]+")
 _SNAP_VOLUME = re.compile(r"^[a-z]:\\\$snap_[^\\]*_volume([a-z])\$\\(.*)$", re.IGNORECASE)
 _SNAPSHOT = re.compile(r"harddiskvolumeshadowcopy|\\\$snap_|(?:^|\\)snapshots\\", re.IGNORECASE)
 
@@ -77,14 +78,10 @@ def computer_label(name: str, settings: Settings) -> str:
 def database_label(path: str) -> str | None:
     r"""Label of a database file, None for a snapshot whose origin the path does not show.
 
-    `\\?\` and `\\.\` are stripped; lower case where there is a drive letter or a UNC root, POSIX
-    paths unchanged.
+    `\\?\` and `\\.\` are stripped; lower case and single backslashes where there is a drive letter
+    or a UNC root, POSIX paths unchanged.
     """
-    stripped = path.strip()
-    prefix = _PREFIX.match(stripped)
-    if prefix:
-        rest = stripped[prefix.end() :]
-        stripped = f"\\\\{rest}" if prefix.group().upper().endswith("UNC\\") else rest
+    stripped = _plain(path)
     snap = _SNAP_VOLUME.match(stripped)
     if snap:
         return f"{snap.group(1)}:\\{snap.group(2)}".lower()
@@ -93,6 +90,20 @@ def database_label(path: str) -> str | None:
     if _DRIVE_OR_UNC.match(stripped):
         return stripped.lower()
     return stripped
+
+
+def _plain(path: str) -> str:
+    r"""The path without `\\?\` and `\\.\`; single backslashes where it has a drive or UNC root."""
+    stripped = path.strip()
+    if not _DRIVE_OR_UNC.match(stripped):
+        return stripped
+    root = "\\" if stripped[0] in "\\/" else ""
+    plain = root + _SEPARATORS.sub(r"\\", stripped)
+    prefix = _PREFIX.match(plain)
+    if prefix is None:
+        return plain
+    rest = plain[prefix.end() :]
+    return f"\\\\{rest}" if prefix.group().upper().endswith("UNC\\") else rest
 
 
 def label_kept(path: str, *, bad: bool) -> str | None:
@@ -109,7 +120,7 @@ def label_kept(path: str, *, bad: bool) -> str | None:
 @lru_cache(maxsize=4096)
 def is_snapshot(path: str) -> bool:
     """True if the path leads into a shadow copy or snapshot, mapped to its origin or not."""
-    return _SNAPSHOT.search(path) is not None
+    return _SNAPSHOT.search(_plain(path)) is not None
 
 
 def is_configured(computer: str, database: str, settings: Settings) -> bool:

@@ -1,0 +1,52 @@
+"""Labels of databases: one file has one label, however its path is spelled."""
+
+import pytest
+
+from esewatch.fold.databases.integrity import known_bad_pages
+from esewatch.fold.identity.identity import database_label, is_snapshot
+from tests.support.records import HOUR, LABEL, event, folder_of, the_database, views
+
+SHARE = "\\\\server\\share\\a.edb"
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        ("E:\\MDB06\\priv06.edb", LABEL),
+        ("E:/MDB06/priv06.edb", LABEL),
+        ("e:/MDB06//priv06.edb", LABEL),
+        ("E:\\\\MDB06\\\\priv06.edb", LABEL),
+        ("E:\\MDB06/priv06.edb", LABEL),
+        ("\\\\?\\E:\\MDB06\\priv06.edb", LABEL),
+        ("\\\\.\\E:\\MDB06\\priv06.edb", LABEL),
+        ("//?/E:/MDB06/priv06.edb", LABEL),
+        ("\\\\\\\\?\\\\E:\\\\MDB06\\\\priv06.edb", LABEL),
+        ("\\\\Server\\Share\\A.edb", SHARE),
+        ("//Server/Share/A.edb", SHARE),
+        ("\\\\\\\\Server\\\\Share\\\\A.edb", SHARE),
+        ("\\\\?\\UNC\\Server\\Share\\A.edb", SHARE),
+        ("//?/unc/Server/Share//A.edb", SHARE),
+        ("C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb", LABEL),
+        ("C:/$SNAP_201912161234_VOLUMEE$/MDB06/priv06.edb", LABEL),
+        ("C:/Snapshots/priv06.edb", None),
+        ("/var/Lib//A.edb", "/var/Lib//A.edb"),
+        ("/var/lib\\\\a.edb", "/var/lib\\\\a.edb"),
+        ("MDB06/priv06.edb", "MDB06/priv06.edb"),
+    ],
+)
+def test_a_path_has_one_label(path: str, label: str | None) -> None:
+    assert database_label(path) == label
+    assert is_snapshot(path) == (label is None or "$SNAP_" in path)
+
+
+@pytest.mark.parametrize("path", ["E:/MDB06/priv06.edb", "E:\\\\MDB06\\\\priv06.edb"])
+def test_a_scan_clears_the_bad_page_that_another_spelling_of_the_path_named(path: str) -> None:
+    clean = {"pages_seen": 9, "seconds": 60, "bad_checksums": 0}
+    folder = folder_of(
+        [
+            event(474, 0, database=path, fields={"page_number": 5}),
+            event(717, HOUR),
+            event(721, 2 * HOUR, fields=clean),
+        ]
+    )
+    assert known_bad_pages(the_database(folder), views(folder)) == []
