@@ -8,13 +8,11 @@ from esewatch.fold.databases.integrity import (
     PAGE_EVENTS,
     READ_ERRORS,
     REPAIR_EVENTS,
-    clean_scan_start,
-    hold_all_good,
+    hold_scans,
     latch,
     mark_good,
     note_error,
     note_io_error,
-    verifies,
 )
 from esewatch.fold.identity import owners
 from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
@@ -198,11 +196,7 @@ def _transition(
     if len(entry.transitions) <= passes.MOST_BYTES:
         return
     stops = instance.stops if instance is not None else ()
-    proven = [done for done in passes.evict(entry, stops) if verifies(done, entry)]
-    if proven:
-        hold_all_good(entry, clean_scan_start(proven, entry))
-        last = max(done.ended or 0.0 for done in proven)
-        entry.verified["online_scan"] = max(entry.verified.get("online_scan", 0.0), last)
+    hold_scans(entry, passes.evict(entry, stops))
 
 
 def _started_day(event: Event) -> dict[str, float]:

@@ -70,6 +70,7 @@ ALL_PAGES = (UNLOCATED, 2**32 - 1)
 """A range of pages: a page number has 32 bits."""
 MAX_IO_ERRORS = 64
 MAX_TIMES = 4
+MAX_PROOFS = 8
 RANGES_SLACK = 128
 """This many more are admitted before any are dropped: one walk for all of them."""
 
@@ -173,7 +174,7 @@ def _ends_of_spared(database: Database) -> list[float]:
 
     The youngest of those that verify and of those that count bad pages: fewer than the gaps.
     """
-    scans = sorted(_scans(derive(database)), key=lambda done: done.ended or 0.0)
+    scans = sorted(_scans(database, derive(database)), key=lambda done: done.ended or 0.0)
     clean = [done for done in scans if verifies(done, database)]
     unnamed = [done for done in scans if _named_too_few(done, database)]
     return [done.ended or 0.0 for done in (*clean[-MAX_SPARED:], *unnamed[-MAX_SPARED:])]
@@ -229,10 +230,28 @@ def acknowledge(entry: Database, pages: Mapping[int, float], others: float) -> N
     entry.acknowledged = max(entry.acknowledged, others)
 
 
-def hold_all_good(database: Database, time: float) -> None:
-    """Note that every page was good at `time`."""
-    database.all_good = max(database.all_good, time)
-    _make_room(database)
+def hold_scans(database: Database, scans: Sequence[Pass]) -> None:
+    """Keep what ended scans say of pages that are no longer among the kept passes.
+
+    Whether a gap or another copy contradicts a clean one is decided at each look: such records may
+    be read later. One that may have counted pages of another copy is no proof any more, as what is
+    known of the other copies ends, too.
+    """
+    for done in scans:
+        time = done.ended or 0.0
+        if _named_too_few(done, database) and not latch_found(
+            database, UNLOCATED, "uncorrectable", time, history=done.history
+        ):
+            hold_unfit(database, "uncorrectable", 1, time)
+    proofs = [
+        done
+        for done in scans
+        if verifies(done, database)
+        and (read_all_pages(done) or family(done.completion_event) != "active")
+    ]
+    if proofs:
+        kept = sorted([*database.old_proofs, *proofs], key=lambda done: done.ended or 0.0)
+        database.old_proofs = kept[-MAX_PROOFS:]
 
 
 def mark_good(database: Database, first: int, last: int, time: float) -> None:
@@ -339,7 +358,7 @@ def known_bad_pages(
     database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> list[BadPage]:
     """The unresolved bad pages, with one unlocated entry for scans that did not name theirs."""
-    scans = [done for done in _scans(views) if done.outcome == "completed"]
+    scans = [done for done in _scans(database, views) if done.outcome == "completed"]
     clean = clean_scan_start(scans, database, around)
     healed = {id(bad) for done in scans for bad in _healed_by(done, database)}
     standing = [
@@ -347,15 +366,31 @@ def known_bad_pages(
     ]
     unlocated = _unlocated(scans, database, clean)
     if unlocated is not None:
-        standing.append(unlocated)
+        standing = _with_unlocated(standing, unlocated)
     for kind, (count, last) in database.bad_pages_overflow.items():
         if last >= clean and last > _dealt_with(database, UNLOCATED, kind):
             standing.append(BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=count))
     return standing
 
 
-def _scans(views: Mapping[str, TaskView]) -> list[Pass]:
-    return [done for task in ("checksum", "zeroing") for done in views[task].passes]
+def _with_unlocated(standing: Sequence[BadPage], counted: BadPage) -> list[BadPage]:
+    """The unresolved bad pages and the one that scans counted, which is one with a latched one."""
+    same = [bad for bad in standing if (bad.page, bad.kind) == (counted.page, counted.kind)]
+    others = [bad for bad in standing if bad not in same]
+    told = [*same, counted]
+    one = BadPage(
+        page=counted.page,
+        kind=counted.kind,
+        first=min(bad.first for bad in told),
+        last=max(bad.last for bad in told),
+        history=all(bad.history for bad in told),
+    )
+    return [*others, one]
+
+
+def _scans(database: Database, views: Mapping[str, TaskView]) -> list[Pass]:
+    kept = [done for task in ("checksum", "zeroing") for done in views[task].passes]
+    return [*database.old_proofs, *kept]
 
 
 def count_pages(standing: Iterable[BadPage]) -> int:
@@ -441,7 +476,7 @@ def last_verifications(
     absent.
     """
     verified = dict(database.verified)
-    for done in _scans(views):
+    for done in _scans(database, views):
         if verifies(done, database, around) and done.ended is not None:
             verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
     return verified

@@ -217,7 +217,7 @@ class Database(msgspec.Struct, kw_only=True):
     patched_last: float = 0.0
     """Last time at which the engine repaired a page of it, 0 for never."""
     all_good: float = 0.0
-    """Errors up to this time are cleared by a clean scan that was evicted."""
+    """Errors up to this time are cleared by a clean scan that older versions evicted."""
     checksums_good: list[PageRange] = []
     """Pages of which a reading of the file found the checksum right, the last 1,000."""
     damage: dict[DamageKind, Damage] = {}
@@ -258,3 +258,5 @@ class Database(msgspec.Struct, kw_only=True):
     """By figure: the newest that a pass summary reported (`fold.summaries`)."""
     untimed: Untimed = msgspec.field(default_factory=Untimed)
     """Facts of its events without a time."""
+    old_proofs: list[Pass] = []
+    """Clean scans older than the kept passes, the last 8."""

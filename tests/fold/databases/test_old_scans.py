@@ -1,0 +1,114 @@
+"""What a scan says of bad pages stays known when it is older than all passes that are kept."""
+
+from typing import Any
+
+import pytest
+
+from esewatch.fold.databases.integrity import (
+    ALONE,
+    ScanCircumstances,
+    known_bad_pages,
+    last_verifications,
+)
+from esewatch.fold.folder import Folder
+from esewatch.fold.passes import passes
+from esewatch.fold.passes.transitions import ROW_BYTES
+from esewatch.fold.state.state import UNLOCATED
+from esewatch.model import Batch, Event
+from tests.support.records import DAY, EPOCH, HOUR, event, folder_of, the_database, views
+
+BAD = {(7, "uncorrectable")}
+"""The page that every later scan counts."""
+ENDED = EPOCH + 2 * HOUR
+
+
+@pytest.fixture(autouse=True)
+def _few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "MAX_TRANSITIONS", 7)
+    monkeypatch.setattr(passes, "MOST_BYTES", 9 * ROW_BYTES)
+    monkeypatch.setattr(passes, "MAX_PASSES", 3)
+
+
+def scan(start: float, end: float, bad: int = 0, **fields: Any) -> list[Event]:
+    summary = {"seconds": 600, "days": 1, "pages_seen": 1000, "bad_checksums": bad, **fields}
+    return [event(717, start), event(721, end, fields=summary)]
+
+
+def later(nights: int) -> list[Event]:
+    """Nights whose scan counts page 7, which it names: none of them verifies."""
+    found = []
+    for start in (DAY * (night + 1) for night in range(nights)):
+        begun, ended = scan(start, start + HOUR, 1)
+        found += [begun, named(7, start + 60), ended]
+    return found
+
+
+def named(page: int, time: float) -> Event:
+    return event(474, time, fields={"page_number": page})
+
+
+def bad(folder: Folder, around: ScanCircumstances = ALONE) -> set[tuple[int, str]]:
+    entry = the_database(folder)
+    standing = known_bad_pages(entry, views(folder), around)
+    assert len({(each.page, each.kind) for each in standing}) == len(standing)
+    return {(each.page, each.kind) for each in standing}
+
+
+def verified(folder: Folder, around: ScanCircumstances = ALONE) -> dict[str, float]:
+    return last_verifications(the_database(folder), views(folder), around)
+
+
+@pytest.mark.parametrize("nights", [1, 4, 40])
+def test_a_clean_scan_stays_a_proof(nights: int) -> None:
+    folder = folder_of([named(5, 0), *scan(HOUR, 2 * HOUR), *later(nights)])
+    assert bad(folder) == BAD
+    assert verified(folder) == {"online_scan": ENDED}
+
+
+@pytest.mark.parametrize("nights", [1, 4, 40])
+@pytest.mark.parametrize(
+    "around",
+    [
+        ScanCircumstances(gaps=[(ENDED - 1800, ENDED - 60)]),
+        ScanCircumstances(against=[ENDED - 60]),
+    ],
+    ids=["events are missing", "another copy differs"],
+)
+def test_a_scan_that_verified_nothing_never_becomes_a_proof(
+    nights: int, around: ScanCircumstances
+) -> None:
+    folder = folder_of([named(5, 0), *scan(HOUR, 2 * HOUR), *later(nights)])
+    assert bad(folder, around) == {(5, "uncorrectable"), *BAD}
+    assert verified(folder, around) == {}
+
+
+@pytest.mark.parametrize("run_pages", [10, 999])
+def test_an_old_scan_with_pages_that_another_copy_may_have_read_is_no_proof(run_pages: int) -> None:
+    told = {"seconds": 3600, "pages_seen": 1000, "run_pages": run_pages, "run_bad_checksums": 0}
+    begun, ended = event(736, HOUR), event(737, 2 * HOUR, fields=told)
+    folder = folder_of([named(5, 0), begun, ended, *later(40)])
+    proven = run_pages == 999
+    assert ((5, "uncorrectable") in bad(folder)) is not proven
+    assert ("online_scan" in verified(folder)) is proven
+
+
+@pytest.mark.parametrize("nights", [1, 4, 40])
+def test_bad_pages_that_nothing_named_stay_one_unlocated_entry(nights: int) -> None:
+    folder = folder_of([*scan(HOUR, 2 * HOUR, 3), *later(nights)])
+    assert bad(folder) == {(UNLOCATED, "uncorrectable"), *BAD}
+    assert verified(folder) == {}
+
+
+def test_unnamed_bad_pages_of_old_and_of_kept_scans_are_one_entry_until_a_scan_is_clean() -> None:
+    scans = [each for day in range(40) for each in scan(day * DAY, day * DAY + HOUR, 3)]
+    folder = folder_of(scans)
+    (one,) = known_bad_pages(the_database(folder), views(folder))
+    assert (one.page, one.first, one.last) == (UNLOCATED, EPOCH + HOUR, EPOCH + 39 * DAY + HOUR)
+    folder.fold("logs", Batch(records=[*scan(40 * DAY, 40 * DAY + HOUR)]))
+    assert bad(folder) == set()
+
+
+def test_an_unnamed_bad_page_of_an_old_scan_is_acknowledged_like_any_other() -> None:
+    folder = folder_of([*scan(HOUR, 2 * HOUR, 3), *later(40)])
+    folder.acknowledge("ex01", the_database(folder).database, {UNLOCATED: EPOCH + 50 * DAY})
+    assert bad(folder) == BAD
