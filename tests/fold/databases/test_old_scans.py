@@ -6,6 +6,7 @@ import pytest
 
 from esewatch.fold.databases.integrity import (
     ALONE,
+    MAX_PROOFS,
     ScanCircumstances,
     known_bad_pages,
     last_verifications,
@@ -112,3 +113,38 @@ def test_an_unnamed_bad_page_of_an_old_scan_is_acknowledged_like_any_other() -> 
     folder = folder_of([*scan(HOUR, 2 * HOUR, 3), *later(40)])
     folder.acknowledge("ex01", the_database(folder).database, {UNLOCATED: EPOCH + 50 * DAY})
     assert bad(folder) == BAD
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_an_archive_that_is_read_late_says_what_it_says_when_it_is_read_first(count: int) -> None:
+    old, new = [named(5, 0), *scan(2 * DAY, 2 * DAY + HOUR, count)], later(40)[12:]
+    first, last = folder_of([*old, *new]), folder_of([*new])
+    last.fold("logs", Batch(records=[*old]))
+    assert bad(last) == bad(first)
+    assert verified(last) == verified(first)
+    assert bool(verified(last)) is (count == 0)
+    assert ((UNLOCATED, "uncorrectable") in bad(last)) is (count == 3)
+
+
+def test_an_error_in_a_scan_of_a_late_archive_contradicts_it_in_any_order() -> None:
+    ended = scan(2 * DAY, 2 * DAY + HOUR)[1]
+    for old in ([named(5, 2 * DAY + 60), ended], [ended, named(5, 2 * DAY + 60)]):
+        folder = folder_of(later(40)[12:])
+        folder.fold("logs", Batch(records=[*old]))
+        assert bad(folder) == {(5, "uncorrectable"), *BAD}
+        assert verified(folder) == {}
+
+
+def test_a_late_scan_of_a_current_engine_may_have_skipped_pages() -> None:
+    folder = folder_of(later(40)[12:])
+    told = {"seconds": 3600, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": 0}
+    folder.fold("logs", Batch(records=[event(735, 2 * DAY, fields=told)]))
+    assert verified(folder) == {}
+
+
+def test_of_a_long_archive_the_youngest_clean_scans_are_kept() -> None:
+    folder = folder_of([event(700 + 4 * (at % 2), 100 * DAY + at) for at in range(20)])
+    old = [each for day in range(60) for each in scan(day * DAY, day * DAY + HOUR)]
+    folder.fold("logs", Batch(records=[*old]))
+    assert verified(folder) == {"online_scan": EPOCH + 59 * DAY + HOUR}
+    assert len(the_database(folder).old_proofs) == MAX_PROOFS

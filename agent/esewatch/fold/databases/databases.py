@@ -191,6 +191,8 @@ def _transition(
     transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
     if time < entry.evicted_until:
         passes.count_late(entry, transition)
+        if "checksum" in passes.COMPLETES.get(event.event_id, ()):
+            hold_scans(entry, [passes.late_scan(entry, transition)])
         return
     transitions.insert(entry.transitions, transition)
     if len(entry.transitions) <= passes.MOST_BYTES:

@@ -11,7 +11,7 @@ import msgspec
 
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.identity.roles import SKIPPED, family
-from esewatch.fold.passes.completions import LATE, completed, unknown
+from esewatch.fold.passes.completions import LATE, WALL_CLOCK, completed, unknown
 from esewatch.fold.passes.transitions import ROW_BYTES, count, take, unpack
 from esewatch.fold.state.state import Database, Pass, State, TaskTotals, Transition
 
@@ -151,6 +151,17 @@ def count_late(database: Database, transition: Transition) -> None:
     if event in TOLD_LATE:
         totals = database.evicted.setdefault(TOLD_LATE[event], TaskTotals())
         totals.last_late = _later(totals.last_late, transition.time)
+
+
+def late_scan(database: Database, transition: Transition) -> Pass:
+    """The scan whose completion arrived after younger transitions were evicted; its start is not
+    seen.
+
+    Scans of a current engine may skip pages, which other events say: such a one is no whole pass.
+    """
+    partial = transition.event_id in WALL_CLOCK
+    scan = unknown("checksum", transition.time, partial=partial)
+    return completed("checksum", scan, transition, (), database.evicted_role_changed)
 
 
 def replay(
