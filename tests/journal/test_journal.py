@@ -74,7 +74,7 @@ HISTORY = {
     "host": {"gaps", "rpc_latency"},
     "device": {"gaps"},
     "instance": {"gaps", "days", "sampled_since", "engines", "errors"},
-    "database": {"sizes", "patched_last"},
+    "database": {"sizes", "patched_last", "instances"},
 }
 """What the first versions did not keep."""
 

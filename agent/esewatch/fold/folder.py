@@ -18,14 +18,14 @@ from esewatch.fold.databases import databases, file_checks, integrity
 from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.fold.identity.entities import Entities, Entity, NoRoomError
-from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.identity.stays import has_been_in
 from esewatch.fold.instances import engine_errors, instances, log_disks, unexplained
 from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import checkdb_results, damage
 from esewatch.fold.state.rebuilt import settle
 from esewatch.fold.state.rollups import HOUR_SECONDS
-from esewatch.fold.state.state import Metered, SourceState, State, series
+from esewatch.fold.state.state import Database, Metered, SourceState, State, series
 from esewatch.model import (
     Batch,
     CopyChecked,
@@ -316,9 +316,10 @@ class Folder(Entities):
             return
         self._touch("instance", computer, name.lower())
         if event.event_id in instances.OF_RESTORES:
-            for entry in instances.databases_of(self.state, computer, name):
-                damage.mend(entry, instance.restored)
-                self._touch("database", computer, entry.database)
+            for entry in self.state.databases.values():
+                if has_been_in(entry, computer, name):
+                    damage.mend(entry, instances.restored(self.state, entry))
+                    self._touch("database", computer, entry.database)
 
     def _engine_error(self, computer: str, event: Event, time: float, *, history: bool) -> None:
         name = engine_errors.instance_of(self.state, computer, event)
@@ -340,16 +341,18 @@ class Folder(Entities):
             self._failovers_told = True
         # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
         if bad or not origin.is_snapshot:
-            instance, name = origin.instance, origin.instance_name
-            # The first comparison decides for almost all; an instance may have no name.
-            if instance is None or (entry.ese_instance != name and instance_label(entry) != name):
-                instance = self.state.instances.get(instance_key(entry))
-            databases.fold_event(entry, event, time, history=history, instance=instance)
-            damage.mend(entry, instance.restored if instance is not None else 0.0)
+            databases.fold_event(self.state, entry, event, time, history=history)
+            damage.mend(entry, self._restored(entry, origin))
         if origin.database is None:
             self._touch("database", entry.computer, entry.database)
             if not bad:  # a file that is ignored is known by its damage only
                 origin.database = entry
+
+    def _restored(self, entry: Database, origin: Origin) -> float:
+        """Last time at which the database was restored; the instance of the event is mostly its."""
+        if len(entry.instances) < 2 and entry.ese_instance == origin.instance_name:
+            return origin.instance.restored if origin.instance is not None else 0.0
+        return instances.restored(self.state, entry)
 
     def _copy(self, source: SourceState, record: file_checks.OfCopy) -> None:
         source.records += 1

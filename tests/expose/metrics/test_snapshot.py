@@ -1,8 +1,10 @@
 """Families of a state: tiers, absence, order, hostile values."""
 
 import math
+from itertools import permutations
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client.core import Metric
 
@@ -287,6 +289,22 @@ def test_a_completed_backup_has_its_bytes_seconds_and_end() -> None:
     assert values(state, "ese_backup_bytes_total") == {"full": 2048}
     assert values(state, "ese_backup_seconds_total") == {"full": 300}
     assert values(state, "ese_backup_last_completion_timestamp_seconds") == {"full": NOW - 100}
+
+
+def test_backups_of_a_database_count_whatever_its_instance_is_called() -> None:
+    """The last one does not become older, in whatever order the instances are read."""
+    before, after = backed_up(), backed_up()
+    after.ese_instance = "SG09"
+    after.backup_events = [
+        msgspec.structs.replace(each, time=each.time + 50) for each in after.backup_events
+    ]
+    for of in permutations((before, after)):
+        state = state_of(watched(), instances=of)
+        assert values(state, "ese_backup_bytes_total") == {"full": 4096}
+        assert values(state, "ese_backup_seconds_total") == {"full": 600}
+        assert values(state, "ese_backup_last_completion_timestamp_seconds") == {"full": NOW - 50}
+        # What is exposed is no sum of what was exposed before.
+        assert values(state, "ese_backup_bytes_total") == {"full": 4096}
 
 
 def test_a_backup_at_work_shows_on_every_watched_database_of_its_instance() -> None:

@@ -17,7 +17,7 @@ from esewatch.advice.base.finding import Finding, counted, scans_collide
 from esewatch.advice.base.maintenance_model import maintenance_model
 from esewatch.config import Settings
 from esewatch.fold.identity.identity import database_name, device_of
-from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.identity.stays import stops_of
 from esewatch.fold.passes.runs import SCANS, Run, runs
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.state.database_state import DatabaseKey
@@ -94,14 +94,12 @@ def scans_in(
         if disks not in shared:
             continue
         database = state.databases[key]
-        instance = state.instances.get(instance_key(database))
-        stops = instance.stops if instance is not None else ()
         found.append(
             Scans(
                 key=key,
                 name=database_name(database, settings),
                 disks=disks,
-                runs=runs(unpack(database.transitions), SCANS, stops),
+                runs=runs(unpack(database.transitions), SCANS, stops_of(state, database)),
                 complete_since=database.evicted_until,
                 stale_seconds=stale_seconds(database, settings),
             )

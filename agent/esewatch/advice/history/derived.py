@@ -15,7 +15,7 @@ from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.fold.databases.integrity import OutsideFacts, ScanCircumstances, known_bad_pages
 from esewatch.fold.identity.identity import Tier, tier
-from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.identity.stays import stops_of
 from esewatch.fold.instances.backups import completed, totals, verified_by_streaming
 from esewatch.fold.passes.passes import TaskSummary, TaskView, derive
 from esewatch.fold.passes.transitions import event_ids
@@ -111,8 +111,7 @@ def derived(
     found = {}
     for key, entry in wanted.items():
         beside = told(entry)
-        instance = state.instances.get(instance_key(entry))
-        stops = tuple(instance.stops) if instance is not None else ()
+        stops = tuple(stops_of(state, entry))
         basis = _Basis(rows[key], stops, beside.around, streamed.get(key))
         if key in same and same[key].basis == basis:
             found[key] = same[key]._replace(told=beside)

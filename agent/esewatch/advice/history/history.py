@@ -25,6 +25,7 @@ from esewatch.fold.databases.integrity import OutsideFacts, io_errors, known_bad
 from esewatch.fold.identity.identity import Tier, tier
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.identity.roles import role_changes
+from esewatch.fold.identity.stays import stays, stops_of
 from esewatch.fold.instances.backups import (
     Backup,
     completed,
@@ -274,10 +275,10 @@ def _gather(
     instance = state.instances.get(instance_key(entry))
     member = member_of(entry, settings)
     transitions = list(unpack(entry.transitions))
-    stops = instance.stops if instance else ()
+    stops = stops_of(state, entry)
     views = replay(entry, transitions, stops)
     backups = completed(instance.backup_events) if instance else []
-    last_streamed = verified_by_streaming(backups).get(entry.database)
+    last_streamed = _last_streamed(state, entry)
     found = History(
         computer=entry.computer,
         database=entry.database,
@@ -310,9 +311,16 @@ def _gather(
         role_changes=role_changes(entry, transitions),
     )
     found = _with_defrag(found, transitions, views, stops)
-    found = _with_scans(found, transitions, views, channels, instance)
+    found = _with_scans(found, transitions, views, channels, instance, stops=stops)
     found = _with_damage(found, entry, instance, views, told=told)
     return _with_untimed(_with_instance(found, instance) if instance else found, entry)
+
+
+def _last_streamed(state: State, entry: Database) -> float | None:
+    """The end of the last streaming backup that read every page of it, in any of its instances."""
+    of = [state.instances[each.key] for each in stays(entry) if each.key in state.instances]
+    ends = [verified_by_streaming(completed(each.backup_events)) for each in of]
+    return max((each[entry.database] for each in ends if entry.database in each), default=None)
 
 
 def _with_defrag(
@@ -336,13 +344,15 @@ def _with_scans(
     views: Mapping[str, TaskView],
     channels: Sequence[Channel],
     instance: Instance | None,
+    *,
+    stops: Sequence[float],
 ) -> History:
     """Add the facts about its scans."""
     scans = scans_of(views)
     return msgspec.structs.replace(
         found,
         checksum_passes=scans,
-        scan_runs=runs(transitions, SCANS, instance.stops if instance else ()),
+        scan_runs=runs(transitions, SCANS, stops),
         marks=marks(transitions, begun(scans)),
         liveness=liveness(transitions, begun(scans), channels, instance),
         scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),

@@ -39,10 +39,11 @@ from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.fold.identity.dropped_names import OTHER_EVENT
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.instances.backups import at_work
+from esewatch.fold.instances.backups import at_work, together
 from esewatch.fold.instances.log_disks import log_disks
+from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rebuilt import unrebuilt
-from esewatch.fold.state.state import SourceState, State
+from esewatch.fold.state.state import BackupTotals, SourceState, State
 from esewatch.names import printable
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
@@ -193,12 +194,12 @@ def add_databases(
     known: AllDerived,
 ) -> None:
     """Add the databases that are `known`; also their instances and hosts are read."""
-    # Of two instances with backups of one file the later one counts.
-    backups = {
-        (computer, database): kinds
-        for (computer, _), each in known.backups.items()
-        for database, kinds in each.totals.items()
-    }
+    backups: dict[DatabaseKey, Mapping[str, BackupTotals]] = {}
+    # Its instance may have got another name, or it may have moved: the backups of all count.
+    for (computer, _), each in sorted(known.backups.items()):
+        for file, kinds in each.totals.items():
+            before = backups.get((computer, file))
+            backups[computer, file] = together(before, kinds) if before else kinds
     sets = sets_by_database(state, settings)
     for key, facts in sorted(known.databases.items()):
         database = state.databases[key]

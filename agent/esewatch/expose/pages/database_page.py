@@ -19,6 +19,7 @@ from esewatch.expose.pages.pictures import Pictures, pictures
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import OutsideFacts, known_bad_pages
 from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.instances.instances import restored
 from esewatch.fold.passes.passes import (
     COMPLETES,
     FAILS,
@@ -190,7 +191,7 @@ def database_page(
         moments=database_timeline(
             database,
             figures.verified,
-            instance.restored if instance is not None else 0.0,
+            restored(state, database),
             window_changes(past, policy, now),
             now,
         ),

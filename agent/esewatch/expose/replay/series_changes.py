@@ -32,6 +32,7 @@ from esewatch.expose.replay.replay_names import JUDGED
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.identity.stays import stays
 from esewatch.fold.instances.instances import databases_of
 from esewatch.fold.instances.log_disks import volume_levels
 from esewatch.fold.readings import current
@@ -337,9 +338,8 @@ class Replay:
     def _around(self, computer: str, label: str) -> State:
         state = self.folder.state
         database = state.databases[computer, label]
-        needed = {instance_key(database)}
+        needed = {instance_key(database), *(stay.key for stay in stays(database))}
         needed |= self._copied.get((computer, label), set())
-        # In the order of the whole state: of two backups of one file the later instance counts.
         instances = {key: value for key, value in state.instances.items() if key in needed}
         hosts = {computer: state.hosts[computer]}
         databases = {(computer, label): database}

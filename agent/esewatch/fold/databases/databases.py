@@ -16,9 +16,10 @@ from esewatch.fold.databases.integrity import (
 )
 from esewatch.fold.identity import owners
 from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
+from esewatch.fold.identity.stays import stops_of
 from esewatch.fold.passes import passes, transitions
 from esewatch.fold.state import damage, rollups, summaries, untimed
-from esewatch.fold.state.state import UNLOCATED, Database, Instance, Transition
+from esewatch.fold.state.state import UNLOCATED, Database, State, Transition
 from esewatch.model import Event
 
 SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
@@ -120,14 +121,11 @@ def _generation(entry: Database, event: Event, time: float) -> None:
         entry.generation, entry.generation_time = "2007", time
 
 
-def fold_event(
-    entry: Database, event: Event, time: float, *, history: bool, instance: Instance | None
-) -> None:
+def fold_event(state: State, entry: Database, event: Event, time: float, *, history: bool) -> None:
     """Count the event and keep the facts from which passes and bad pages are derived.
 
-    `instance` is the one of the database, None where it is not known. `time` is when the event was
-    read where it has no time of its own: a bad page counts all the same, and nothing else follows
-    from it but what it says by itself.
+    `time` is when the event was read where it has no time of its own: a bad page counts all the
+    same, and nothing else follows from it but what it says by itself.
     """
     identifier = event.event_id
     if identifier in summaries.EVENTS:
@@ -137,7 +135,7 @@ def fold_event(
         if identifier not in PAGE_EVENTS and identifier not in damage.DAMAGE:
             return
     elif identifier in passes.TRANSITIONS:
-        _transition(entry, event, time, history=history, instance=instance)
+        _transition(state, entry, event, time, history=history)
     if identifier in _ERRORS:
         _error(entry, event, time, history=history)
     elif identifier in _SUMMED:
@@ -175,9 +173,7 @@ def _untimed(entry: Database, event: Event, time: float) -> None:
         latch(entry, UNLOCATED, "uncorrectable", time, history=False)
 
 
-def _transition(
-    entry: Database, event: Event, time: float, *, history: bool, instance: Instance | None
-) -> None:
+def _transition(state: State, entry: Database, event: Event, time: float, *, history: bool) -> None:
     numbers: dict[str, int | float] = {}
     if event.event_id in transitions.TOLD:
         names, fields = transitions.names(event.event_id), event.fields
@@ -197,8 +193,7 @@ def _transition(
     transitions.insert(entry.transitions, transition)
     if len(entry.transitions) <= passes.MOST_BYTES:
         return
-    stops = instance.stops if instance is not None else ()
-    hold_scans(entry, passes.evict(entry, stops))
+    hold_scans(entry, passes.evict(entry, stops_of(state, entry)))
 
 
 def _started_day(event: Event) -> dict[str, float]:

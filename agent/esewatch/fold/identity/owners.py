@@ -24,6 +24,9 @@ EXCHANGE = (*STORES, "edgetransport")
 SERVERS = (*EXCHANGE, "ntds", "lsass", "certsrv", "dfsr")
 """Prefixes of the names of processes that have databases of their own."""
 
+MAX_INSTANCES = 16
+"""The limit of instances that are known to have had a database."""
+
 _MAINTENANCE = range(700, 758)
 _NONE, _OPENS, _SERVES = range(3)
 
@@ -65,7 +68,12 @@ def name(entry: Database, event: Event, time: float) -> bool:
     if claim == _NONE:
         entry.path = entry.path or event.database
         return False
-    if claim < entry.claim or (claim == entry.claim and time < entry.named):
+    if claim < entry.claim:
+        return True
+    anew, older = claim > entry.claim, time < entry.named
+    if anew or older or event.ese_instance != entry.ese_instance or not entry.instances:
+        _note(entry, event, anew=anew)
+    if older and not anew:
         return True
     process = event.process
     another = process not in ("", entry.process) and process.lower() != entry.process.lower()
@@ -76,6 +84,24 @@ def name(entry: Database, event: Event, time: float) -> bool:
     entry.process = process or entry.process
     entry.ese_instance = event.ese_instance or ("" if another else entry.ese_instance)
     return True
+
+
+def _note(entry: Database, event: Event, *, anew: bool) -> None:
+    """Keep that an instance named it; `anew`: those that did before had less of a claim."""
+    known, present = entry.instances, entry.ese_instance.lower()
+    if anew:
+        known.clear()
+    elif present:
+        # Nothing is known of when it began in a journal of an earlier version.
+        first, last = known.get(present, (0.0, 0.0))
+        known[present] = (first, max(last, entry.named))
+    time, name = event.time, event.ese_instance.lower()
+    if time is None or not name:
+        return
+    first, last = known.get(name, (time, time))
+    known[name] = (min(first, time), max(last, time))
+    if len(known) > MAX_INSTANCES:
+        del known[min(known, key=lambda each: known[each][1])]
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ it copies; a shadow copy (2001-2010) proves nothing about pages (published facts
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -164,6 +164,17 @@ def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
     for database, size in backup.files.items():
         entry = result.setdefault(database, {}).setdefault(backup.kind, BackupTotals())
         add_totals(entry, size, backup.ended - backup.started, backup.ended)
+
+
+def together(
+    one: Mapping[str, BackupTotals], other: Mapping[str, BackupTotals]
+) -> dict[str, BackupTotals]:
+    """kind -> totals of the backups that one database had in two instances."""
+    found = {kind: msgspec.structs.replace(each) for kind, each in one.items()}
+    for kind, each in other.items():
+        totals = found.setdefault(kind, BackupTotals())
+        add_totals(totals, each.bytes_total, each.seconds_total, each.last_completion)
+    return found
 
 
 def add_totals(totals: BackupTotals, size: float, seconds: float, ended: float) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from esewatch.fold.databases import databases, integrity
 from esewatch.fold.identity.identity import label_kept
 from esewatch.fold.identity.owners import instance_key, instance_name
+from esewatch.fold.identity.stays import stays
 from esewatch.fold.instances.backups import BACKUP_EVENTS, add_totals
 from esewatch.fold.instances.backups import insert as insert_backup
 from esewatch.fold.instances.engine_errors import ENGINE_ERRORS
@@ -71,14 +72,34 @@ def _restore(instance: Instance, time: float, *, failed: bool) -> None:
     times = instance.recovery_errors if failed else instance.restores
     insort(times, time)
     del times[:-MAX_RESTORES]
-    instance.restored = max(
-        (
-            done
-            for done in instance.restores
-            if not any(done - RESTORE_ERROR_WITHIN <= e <= done for e in instance.recovery_errors)
-        ),
-        default=0.0,
+    instance.restored = max(_restores(instance), default=0.0)
+
+
+def _restores(instance: Instance) -> list[float]:
+    """Times of those that did not fail."""
+    errors = instance.recovery_errors
+    return [
+        done
+        for done in instance.restores
+        if not any(done - RESTORE_ERROR_WITHIN <= error <= done for error in errors)
+    ]
+
+
+def restored(state: State, entry: Database) -> float:
+    """Last time at which the database was restored, 0 for never: its instance was, while it was in
+    it.
+    """
+    if len(entry.instances) < 2:
+        instance = state.instances.get(instance_key(entry))
+        return instance.restored if instance is not None else 0.0
+    times = (
+        done
+        for stay in stays(entry)
+        if (instance := state.instances.get(stay.key)) is not None
+        for done in _restores(instance)
+        if stay.since <= done < stay.until
     )
+    return max(times, default=0.0)
 
 
 def fold_set(instance: Instance, sets: list[BackupSet], record: SetBackedUp) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.identity.roles import SKIPPED, family
+from esewatch.fold.identity.stays import stops_of
 from esewatch.fold.passes.completions import LATE, WALL_CLOCK, completed, unknown
 from esewatch.fold.passes.transitions import ROW_BYTES, count, take, unpack
 from esewatch.fold.state.state import Database, Pass, State, TaskTotals, Transition
@@ -96,9 +96,8 @@ def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskVie
 
 
 def views_in(state: State, database: Database) -> dict[str, TaskView]:
-    """Passes and totals by task of a database of the state, its instance's stops included."""
-    instance = state.instances.get(instance_key(database))
-    return derive(database, instance.stops if instance is not None else ())
+    """Passes and totals by task of a database of the state, the stops of its instances included."""
+    return derive(database, stops_of(state, database))
 
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:

@@ -260,3 +260,7 @@ class Database(msgspec.Struct, kw_only=True):
     """Facts of its events without a time."""
     old_proofs: list[Pass] = []
     """Clean scans older than the kept passes, the last 8."""
+    instances: dict[str, tuple[float, float]] = {}
+    """By name in lower case: the first time at which each instance named it (0 in a journal of an
+    earlier version) and the last one, of the present instance `named`; the last 16
+    (`fold.identity.stays`)."""
