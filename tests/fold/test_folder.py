@@ -134,13 +134,16 @@ def test_hung_io_is_counted_and_keeps_its_latest_time_whatever_is_read_last() ->
     assert the_database(folder).hung_io_last == {"read": EPOCH + HOUR, "write": EPOCH}
 
 
-def test_slow_io_on_a_log_belongs_to_the_only_database_of_its_instance() -> None:
-    log = event(510, HOUR, database="", fields={"file": "l:\\E06.log", "seconds": 20})
-    folder = folder_of([event(700, 0), log])
-    assert the_database(folder).slow_io == {"write": 1}
-    other = event(700, 0, database="e:\\other.edb")
-    two = folder_of([event(700, 0), other, log])
-    assert all(entry.slow_io == {} for entry in two.state.databases.values())
+def test_slow_and_hung_io_on_a_log_are_of_each_database_of_its_instance() -> None:
+    of_log: dict[str, Any] = {"database": "", "fields": {"file": "l:\\E06.log", "seconds": 20}}
+    log = [event(510, HOUR, **of_log), *(event(533, HOUR + n, **of_log) for n in range(5))]
+    own, other = event(700, 0), event(700, 0, database="e:\\other.edb")
+    elsewhere = event(700, 0, database="e:\\third.edb", ese_instance="SG07")
+    for databases in ([own], [own, other]):
+        state = folder_of([*databases, elsewhere, *log]).state
+        known = {name: (each.slow_io, each.hung_io) for (_, name), each in state.databases.items()}
+        assert known.pop("e:\\third.edb") == ({}, {})
+        assert list(known.values()) == [({"write": 1}, {"write": 5})] * len(databases)
 
 
 def test_an_event_without_time_counts_and_only_a_bad_page_goes_further() -> None:

@@ -177,14 +177,14 @@ def fold_log_file_event(
 ) -> Iterator[tuple[str, str, str]]:
     """Fold an event about a log file; returns the rows of the journal that it changes.
 
-    Slow I/O on a log belongs to the instance's database, if it has just one. A failure is of the
-    instance, and of all of its databases.
+    A request on a log that failed, was slow or did not complete is of the instance, and of all of
+    its databases.
     """
     name = instance_name(event.ese_instance, event.process)
     key = (computer, name.lower())
     if event.event_id in integrity.IO_ERRORS and key in state.instances:
         integrity.note_io_error(state.instances[key], time)
         yield ("instance", *key)
-    owned = databases_of(state, computer, name)
-    if len(owned) == 1 and databases.fold_slow_io(owned[0], event, time):
-        yield ("database", computer, owned[0].database)
+    for entry in databases_of(state, computer, name):
+        if databases.fold_slow_io(entry, event, time):
+            yield ("database", computer, entry.database)
