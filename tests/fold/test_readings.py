@@ -189,6 +189,46 @@ def test_a_running_total_outranks_the_formatted_rate_of_the_same_metric() -> Non
     assert found.totals == {SCAN: 4 * 140}
 
 
+def rates(first: float, count: int) -> list[Reading]:
+    """A sample of 10 pages a second each minute."""
+    return [
+        reading(first + 60 * n, 10, metric=SCAN, counter="Pages Read/sec") for n in range(count)
+    ]
+
+
+def test_where_a_running_total_is_missing_for_long_the_rates_count_again() -> None:
+    found = instance()
+    for at in range(0, 600, 60):
+        fold(found, total(at, 10 * at), *rates(at, 1))
+    assert found.totals == {SCAN: 9 * 600}
+    fold(found, *rates(86400, 60))
+    assert found.totals == {SCAN: (9 + 59) * 600}
+
+
+def test_a_running_total_that_is_back_does_not_count_what_the_rates_counted() -> None:
+    found = instance()
+    fold(found, total(0, 0), total(60, 600), *rates(0, 121))
+    counted = found.totals[SCAN]
+    fold(found, total(7260, 72600), *rates(7260, 1), total(7320, 73200), *rates(7320, 1))
+    assert found.totals[SCAN] == counted + 600
+
+
+def test_the_growth_of_a_running_total_over_a_silence_of_both_is_kept() -> None:
+    found = instance()
+    for at in (0, 60, 86400, 86460):
+        fold(found, *rates(at, 1), total(at, 10 * at))
+    assert found.totals == {SCAN: 864600}
+    assert found.gap_seconds == 0
+
+
+def test_a_running_total_of_a_journal_of_an_earlier_version_may_be_gone() -> None:
+    found = instance()
+    fold(found, *rates(0, 2), total(0, 0), total(60, 600))
+    found.total_times = {}
+    fold(found, *rates(120, 60))
+    assert found.totals[SCAN] > 600 + 40 * 600
+
+
 def stored(time: float, raw: int, *, wraps: bool = True) -> Reading:
     """A sample of a binary log: what Windows would show is no number in the first one."""
     return Reading(

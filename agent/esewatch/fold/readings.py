@@ -54,6 +54,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
         metered.totals.setdefault(key, 0.0)
         if reading.kind == "total":
             metered.running_totals.add(key)
+            metered.total_times[key] = reading.time
         if isinstance(metered, Instance):
             _sampled(metered, key, reading.time)
         return True
@@ -77,6 +78,8 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
                 _sampled(metered, key, known.last_time)
             rollups.add(metered.days, reading.time, field, growth)
     known.last_time, known.last_value = reading.time, value
+    if reading.kind == "total":
+        metered.total_times[key] = reading.time
     return True
 
 
@@ -91,10 +94,16 @@ def _growth(
     if feed.absolute:
         return value - known.last_value if 0.0 < known.last_value < value else 0.0
     if reading.kind == "total":
-        return grown(known.last_value, value, wraps=feed.wraps)
+        if key in metered.running_totals:
+            return grown(known.last_value, value, wraps=feed.wraps)
+        # The rates have counted since its last sample.
+        metered.running_totals.add(key)
+        return 0.0
     known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
     if key in metered.running_totals:
-        return 0.0
+        if known.last_time <= metered.total_times.setdefault(key, known.last_time) + GAP_SECONDS:
+            return 0.0
+        metered.running_totals.discard(key)
     if not is_gap:
         return max(0.0, reading.value) * interval
     if reading.time > metered.gap_until:

@@ -149,6 +149,8 @@ class Metered(msgspec.Struct, kw_only=True):
     """End of the latest such time."""
     gaps: list[tuple[float, float]] = []
     """(from, to) of such times; of two that touch, one. Of more than 128, close ones are one."""
+    total_times: dict[str, float] = {}
+    """By series that has a running total: the time of its last sample."""
 
 
 SEPARATOR = "\x1f"
