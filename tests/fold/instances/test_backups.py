@@ -12,6 +12,7 @@ from esewatch.fold.instances.backups import (
     STARTS,
     at_work,
     begun,
+    completed,
     insert,
     spans,
 )
@@ -96,3 +97,78 @@ def test_of_more_files_than_events_are_kept_nothing_is_claimed() -> None:
     found = instance((HOUR, 210), *((HOUR - 1, 220) for _ in range(2 * MAX_EVENTS)))
     assert len(found.backup_events) == MAX_EVENTS
     assert at_work(found, NOW) is False
+
+
+def files(count: int, *, first: int = 0, name: str = "e:\\d{}.edb") -> list[BackupEvent]:
+    """Copies of files, one after the other: each has a begin and an end."""
+    return [
+        BackupEvent(
+            NOW + n + half / 2, 2 * n + half + 1, 220 + half, name.format(n), 10 - 10 * half
+        )
+        for n in range(first, first + count)
+        for half in (0, 1)
+    ]
+
+
+def kept_of(*events: BackupEvent) -> Instance:
+    made = Instance(computer="ex01", ese_instance="SG06")
+    for each in events:
+        insert(made, each)
+    return made
+
+
+BEGIN, END = BackupEvent(NOW, 0, 210), BackupEvent(NOW + 9000, 20_000, 213)
+
+
+@pytest.mark.parametrize("count", [255, 256, 300, 500])
+def test_a_backup_of_many_files_is_one_backup(count: int) -> None:
+    for events in ([BEGIN, *files(count), END], [END, *reversed(files(count)), BEGIN]):
+        found = kept_of(*events)
+        (backup,) = completed(found.backup_events)
+        assert (backup.started, backup.ended, backup.verifying) == (NOW, NOW + 9000, True)
+        assert len(backup.files) == count
+        assert len(found.backup_events) <= MAX_EVENTS
+
+
+def test_log_files_beyond_number_take_no_room_and_hide_no_database() -> None:
+    databases = files(5)
+    found = kept_of(BEGIN, *databases, *files(5000, first=10, name=""), END)
+    (backup,) = completed(found.backup_events)
+    assert len(backup.files) == 5
+    assert backup.verifying
+    assert len(found.backup_events) <= MAX_EVENTS
+
+
+def test_more_files_than_are_kept_leave_out_the_first() -> None:
+    found = kept_of(BEGIN, *files(2000), END)
+    (backup,) = completed(found.backup_events)
+    assert list(backup.files)[-1] == "e:\\d1999.edb"
+    assert len(found.backup_events) == MAX_EVENTS
+
+
+def test_a_file_that_did_not_end_stays_open_beside_many_that_did() -> None:
+    unfinished = BackupEvent(NOW + 0.25, 0, 220, PRIV, 10)
+    (backup,) = completed(kept_of(BEGIN, unfinished, *files(400), END).backup_events)
+    assert not backup.verifying
+
+
+def test_a_failure_among_many_files_is_one_of_the_whole_backup() -> None:
+    failure = BackupEvent(NOW + 5.25, 0, 222, "e:\\d5.edb")
+    assert completed(kept_of(BEGIN, failure, *files(400), END).backup_events) == []
+
+
+def test_the_backup_before_one_of_many_files_becomes_a_total() -> None:
+    before = [
+        BackupEvent(NOW - 400, 0, 210),
+        BackupEvent(NOW - 390, 0, 220, PRIV, 2048),
+        BackupEvent(NOW - 110, 0, 221, PRIV),
+        BackupEvent(NOW - 100, 0, 213),
+    ]
+    found = kept_of(*before, BEGIN, *files(400), END)
+    assert found.backup_totals[PRIV]["full"] == BackupTotals(2048, 300, NOW - 100)
+    assert len(completed(found.backup_events)) == 1
+
+
+def test_backup_events_without_any_start_are_bounded() -> None:
+    found = kept_of(*files(2000))
+    assert len(found.backup_events) <= MAX_EVENTS

@@ -55,7 +55,8 @@ class Backup(msgspec.Struct):
 def insert(instance: Instance, new: BackupEvent) -> None:
     """Keep one event in the order of (time, record id); the oldest beyond 512 become totals.
 
-    One that has a number and is kept already changes nothing.
+    A backup with more events is not torn: its files that are done take less room, and beyond that
+    the first of them are left out. One that has a number and is kept already changes nothing.
     """
     events = instance.backup_events
     at = bisect_right(events, (new.time, new.record_id), key=lambda e: (e.time, e.record_id))
@@ -68,14 +69,38 @@ def insert(instance: Instance, new: BackupEvent) -> None:
         for backup in completed(events[:cut]):
             _add(instance.backup_totals, backup)
         del events[:cut]
+    if len(events) > MAX_EVENTS:
+        events[:] = _condensed(events)
+    while len(events) > MAX_EVENTS:
+        del events[next((index for index, each in enumerate(events) if each.copied), 0)]
 
 
 def _boundary(events: list[BackupEvent], least: int) -> int:
-    """Cut after a completed backup where possible, so that none is torn in two."""
-    for index in range(least, min(least + MAX_EVENTS // 2, len(events))):
-        if events[index].event_id in STARTS:
-            return index
-    return least
+    """Cut before the start of a backup, so that none is torn in two: the next one, if it is not
+    too far, else the one before. A start may be read after what follows it.
+    """
+    starts = [index for index, each in enumerate(events) if each.event_id in STARTS]
+    after = next((index for index in starts if index >= least), len(events))
+    before = [index for index in starts if index < least]
+    return after if after < least + MAX_EVENTS // 2 else (before or [0])[-1]
+
+
+def _condensed(events: Iterable[BackupEvent]) -> list[BackupEvent]:
+    """One event for each file that was copied whole, none for log files."""
+    kept: list[BackupEvent | None] = []
+    begun: dict[str, int] = {}
+    for event in events:
+        if event.event_id in STARTS:
+            begun.clear()
+        at = begun.pop(event.file, None) if event.event_id == FILE_ENDS else None
+        start = kept[at] if at is not None else None
+        if at is None or start is None:
+            if event.event_id == FILE_STARTS and not event.copied:
+                begun[event.file] = len(kept)
+            kept.append(event)
+        else:
+            kept[at] = msgspec.structs.replace(start, copied=True) if event.file else None
+    return [each for each in kept if each is not None]
 
 
 def completed(events: Iterable[BackupEvent]) -> list[Backup]:
@@ -96,7 +121,8 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
             failed = True
         elif event.event_id == FILE_STARTS and event.file:
             running.files[event.file] = event.bytes
-            open_files.add(event.file)
+            if not event.copied:
+                open_files.add(event.file)
         elif event.event_id == FILE_STARTS:
             open_logs += 1
         elif event.event_id == FILE_ENDS and not event.file:

@@ -96,6 +96,8 @@ class BackupEvent(msgspec.Struct, array_like=True, frozen=True):
     file: str = ""
     """Label of the database file, empty for logs and events without a file."""
     bytes: int = 0
+    copied: bool = False
+    """The copy of the file that begins with the event also ended."""
 
 
 class BackupTotals(msgspec.Struct):
