@@ -10,6 +10,7 @@ from prometheus_client.core import Metric
 
 from esewatch.config import DatabaseRule, Policy, Settings
 from esewatch.expose.metrics.snapshot import commit_histogram, families, own_families
+from esewatch.fold.instances.backups import insert
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import (
     BAD_KINDS,
@@ -38,8 +39,15 @@ def database(label: str = PRIV, **traits: Any) -> Database:
     return Database(computer="ex01", database=label, path=label.upper(), provider="ESE", **traits)
 
 
+IN_SG06: dict[str, Any] = {
+    "process": "MSExchangeIS",
+    "maintenance_seen": True,
+    "ese_instance": "SG06",
+}
+
+
 def watched(**traits: Any) -> Database:
-    return database(process="MSExchangeIS", maintenance_seen=True, ese_instance="SG06", **traits)
+    return database(**IN_SG06, **traits)
 
 
 def state_of(*databases: Database, instances: tuple[Instance, ...] = ()) -> State:
@@ -305,6 +313,52 @@ def test_backups_of_a_database_count_whatever_its_instance_is_called() -> None:
         assert values(state, "ese_backup_last_completion_timestamp_seconds") == {"full": NOW - 50}
         # What is exposed is no sum of what was exposed before.
         assert values(state, "ese_backup_bytes_total") == {"full": 4096}
+
+
+def snapshot_of(name: str, *event_ids: int) -> Instance:
+    """An instance, or a process, of which a shadow copy was made: its events name no database."""
+    events = [BackupEvent(NOW - 400 + 100 * n, n + 1, each) for n, each in enumerate(event_ids)]
+    return Instance(computer="ex01", ese_instance=name, backup_events=events)
+
+
+LAST_BACKUP = "ese_backup_last_completion_timestamp_seconds"
+
+
+@pytest.mark.parametrize("name", ["SG06", "MSExchangeIS"])
+@pytest.mark.parametrize(("start", "kind"), [(2005, "shadow_full"), (2009, "shadow_copy")])
+def test_a_completed_shadow_copy_is_a_backup_of_the_only_database(
+    name: str, start: int, kind: str
+) -> None:
+    """Of its instance, or of its process where the events name that alone; it reads no pages."""
+    state = state_of(watched(), instances=(snapshot_of(name, start, 2001, 2003, 2006),))
+    assert values(state, LAST_BACKUP) == {kind: NOW - 100}
+    assert values(state, "ese_backup_seconds_total") == {kind: 300}
+    assert values(state, "ese_backup_bytes_total") == {}
+    assert values(state, "ese_last_full_verification_timestamp_seconds") == {}
+    assert values(state, "ese_backup_slow_jobs") == {}
+
+
+@pytest.mark.parametrize("name", ["SG06", "MSExchangeIS"])
+def test_a_shadow_copy_of_several_databases_tells_of_none(name: str) -> None:
+    copy = snapshot_of(name, 2005, 2006)
+    state = state_of(watched(), database(r"e:\b.edb", **IN_SG06), instances=(copy,))
+    assert values(state, LAST_BACKUP) == {}
+
+
+@pytest.mark.parametrize("events", [(2005,), (2006,), (2005, 2007), (2005, 2004, 2006), (211, 213)])
+def test_a_shadow_copy_that_failed_or_is_known_in_part_is_no_backup(
+    events: tuple[int, ...],
+) -> None:
+    assert values(state_of(watched(), instances=(snapshot_of("SG06", *events),)), LAST_BACKUP) == {}
+
+
+def test_shadow_copies_whose_events_are_not_kept_any_more_count() -> None:
+    instance = snapshot_of("SG06")
+    for n in range(1000):
+        for half, event_id in enumerate((2005, 2006)):
+            insert(instance, BackupEvent(NOW - DAY + 60 * n + 10 * half, 2 * n + half, event_id))
+    state = state_of(watched(), instances=(instance,))
+    assert values(state, "ese_backup_seconds_total") == {"shadow_full": 10_000}
 
 
 def test_a_backup_at_work_shows_on_every_watched_database_of_its_instance() -> None:

@@ -103,17 +103,18 @@ DATABASES: tuple[dict[str, Any], ...] = (
     {"database": 'f:\\q"\n.edb', "process": "svchost", "provider": "ESENT", "ese_instance": ""},
     {"computer": "EX02", "ese_instance": "sg06"},
     {"ese_instance": "SG09"},
+    {"ese_instance": ""},
 )
 IDS = (700, 701, 702, 703, 704, 717, 719, 721, 722, 725, 732, 736, 474, 399, 905, 103, 327, 509)
 ERRORS = (104, 413, 481, 733)
-BACKUP_IDS = (210, 220, 221, 213, 217)
+BACKUP_IDS = (210, 220, 221, 213, 217, 2005, 2006)
 
 
 @st.composite
 def events(draw: st.DrawFn) -> Event:
     changes = dict(draw(st.sampled_from(DATABASES)))
     identifier = draw(st.sampled_from(IDS + BACKUP_IDS + ERRORS))
-    if identifier in (103, 104, 210, 213, 217, 413):
+    if identifier in (103, 104, 210, 213, 217, 413, 2005, 2006):
         changes["database"] = ""
     fields = {"pages_freed": 7, "seconds": 60, "invocations": 1, "page_number": 17}
     fields |= {"pages_seen": 1000, "bad_checksums": draw(st.integers(0, 1)), "bytes": 4096}
@@ -409,6 +410,23 @@ def test_a_set_is_no_longer_of_one_database_when_its_instance_has_a_second() -> 
     assert found[1][0] == 7_200_000
     assert math.isnan(found[1][1])
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("of", ["SG06", ""])
+def test_a_shadow_copy_is_no_longer_of_one_database_when_there_is_a_second(of: str) -> None:
+    shadow: dict[str, Any] = {"database": "", "ese_instance": of}
+    second = event(700, 2 * HOUR, database=r"e:\mdb06\b.edb", ese_instance=of or "SG09")
+    copy = [event(2005, 1.0, **shadow), event(2006, HOUR, **shadow)]
+    replay, changes = replayed([event(700, 0.0), *copy, second])
+    found = [
+        (change.time - BEGIN, change.value)
+        for change in changes
+        if replay.series[change.series].name == "ese_backup_last_completion_timestamp_seconds"
+    ]
+
+    assert found[0] == (3_600_000, EPOCH + HOUR)
+    assert found[1][0] == 7_200_000
+    assert math.isnan(found[1][1])
 
 
 def test_a_backup_counts_for_its_file_whichever_instance_made_it() -> None:

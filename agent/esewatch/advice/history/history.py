@@ -23,7 +23,7 @@ from esewatch.advice.history.surroundings import gaps_of, surroundings
 from esewatch.config import Policy, Settings, Window, window_for
 from esewatch.fold.databases.integrity import OutsideFacts, io_errors, known_bad_pages
 from esewatch.fold.identity.identity import Tier, tier
-from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.identity.owners import instance_key, instance_label, process_key
 from esewatch.fold.identity.roles import role_changes
 from esewatch.fold.identity.stays import stays, stops_of
 from esewatch.fold.instances.backups import (
@@ -398,7 +398,7 @@ def _with_instance(found: History, instance: Instance) -> History:
 
 def _backup_spans(state: State, entry: Database) -> list[Stretch]:
     """Of its instance, and of its process: a shadow copy names no instance and is of all."""
-    keys = {instance_key(entry), (entry.computer, entry.process.strip().lower())}
+    keys = {instance_key(entry), process_key(entry)}
     of = [state.instances[key] for key in keys if key in state.instances]
     return sorted({span for each in of for span in spans(each.backup_events)})
 

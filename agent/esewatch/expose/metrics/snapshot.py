@@ -24,6 +24,7 @@ from esewatch.expose.metrics.collectors.backup_families import (
     add_backup_jobs,
     add_sets,
     sets_by_database,
+    snapshots_by_database,
 )
 from esewatch.expose.metrics.collectors.database_families import Traits, add_database
 from esewatch.expose.metrics.collectors.engine_families import add_engine_errors
@@ -200,6 +201,7 @@ def add_databases(
         for file, kinds in each.totals.items():
             before = backups.get((computer, file))
             backups[computer, file] = together(before, kinds) if before else kinds
+    snapshots = snapshots_by_database(state, settings, known.backups)
     sets = sets_by_database(state, settings)
     for key, facts in sorted(known.databases.items()):
         database = state.databases[key]
@@ -211,7 +213,7 @@ def add_databases(
             stale_seconds=stale_seconds(database, settings),
             policy=database_policy(database, settings),
             window=window_for(settings, database.database, database.computer),
-            backups={**backups.get(key, {}), **sets.get(key, {})},
+            backups={**backups.get(key, {}), **snapshots.get(key, {}), **sets.get(key, {})},
             backup_running=at_work(instance, now) if instance else None,
             device=device_of(database, _volumes(state, database.computer), settings),
         )

@@ -31,12 +31,11 @@ from esewatch.expose.replay.replay_ends import ends
 from esewatch.expose.replay.replay_names import JUDGED
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.entities import Entity
-from esewatch.fold.identity.owners import instance_key, instance_label
+from esewatch.fold.identity.owners import instance_key, process_key
 from esewatch.fold.identity.stays import stays
-from esewatch.fold.instances.instances import databases_of
 from esewatch.fold.instances.log_disks import volume_levels
 from esewatch.fold.readings import current
-from esewatch.fold.state.state import Database, Metered, State
+from esewatch.fold.state.state import Database, Instance, Metered, State
 from esewatch.model import Batch, CountersSeen, Coverage, Event, Record, SetBackedUp
 
 GONE = math.nan
@@ -237,18 +236,20 @@ class Replay:
             if database is not None:
                 now = ("instance", *instance_key(database))
                 self._instance[key] = now
-                found.add(now)
+                found |= {now, ("instance", *process_key(database))}
             if before is not None:
                 found.add(before)
         return found
 
     def _sharing_sets(self, entities: Iterable[Entity]) -> set[Entity]:
-        """Databases of those instances whose backups are of the one database that they have."""
+        """Databases of those instances whose backups are of the one database that they have: sets,
+        and shadow copies.
+        """
         known = self.folder.state.instances
         found: set[Entity] = set()
         for table, computer, name in entities:
             instance = known.get((computer, name)) if table == "instance" else None
-            if instance is not None and instance.backup_sets:
+            if instance is not None and _names_no_database(instance):
                 found |= self._databases_of(computer, name)
         return found
 
@@ -262,7 +263,8 @@ class Replay:
         return {
             ("database", *key)
             for key, database in state.databases.items()
-            if key[0] == computer and (instance_key(database)[1] == name or key[1] in files)
+            if key[0] == computer
+            and (name in {instance_key(database)[1], process_key(database)[1]} or key[1] in files)
         }
 
     def _show(self, time: int, entities: set[Entity]) -> Iterator[SeriesChange]:
@@ -338,14 +340,18 @@ class Replay:
     def _around(self, computer: str, label: str) -> State:
         state = self.folder.state
         database = state.databases[computer, label]
-        needed = {instance_key(database), *(stay.key for stay in stays(database))}
+        shared = {instance_key(database), process_key(database)}
+        needed = shared | {stay.key for stay in stays(database)}
         needed |= self._copied.get((computer, label), set())
         instances = {key: value for key, value in state.instances.items() if key in needed}
         hosts = {computer: state.hosts[computer]}
         databases = {(computer, label): database}
-        if any(instance.backup_sets for instance in instances.values()):
-            beside = databases_of(state, computer, instance_label(database))
-            databases |= {(computer, each.database): each for each in beside}
+        if any(map(_names_no_database, instances.values())):
+            databases |= {
+                key: each
+                for key, each in state.databases.items()
+                if not shared.isdisjoint({instance_key(each), process_key(each)})
+            }
         databases |= self._copies(computer, label)
         channels = {key: each for key, each in state.channels.items() if key[0] == computer}
         return State(databases=databases, instances=instances, hosts=hosts, channels=channels)
@@ -382,3 +388,8 @@ class Replay:
         if self._due.get(entity) != step:
             self._due[entity] = step
             heapq.heappush(self._schedule, (step, entity))
+
+
+def _names_no_database(instance: Instance) -> bool:
+    """True if it may have backups that do not name the databases that they are of."""
+    return bool(instance.backup_sets or instance.backup_events or instance.backup_totals)

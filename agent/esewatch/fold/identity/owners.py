@@ -52,6 +52,11 @@ def instance_key(database: Database) -> tuple[str, str]:
     return database.computer, instance_label(database).lower()
 
 
+def process_key(database: Database) -> tuple[str, str]:
+    """Key in the state of what its process logs for all of its instances."""
+    return database.computer, database.process.strip().lower()
+
+
 def instances_on(state: State, computer: str) -> list[Instance]:
     """All that are known of the computer."""
     return [instance for (host, _), instance in state.instances.items() if host == computer]

@@ -25,6 +25,9 @@ STARTS: dict[int, BackupKind] = {
     2009: "shadow_copy",
     2010: "shadow_differential",
 }
+UNNAMED = ""
+"""In the place of a database: a shadow copy names none."""
+_SHADOW = frozenset({"shadow_full", "shadow_incremental", "shadow_copy", "shadow_differential"})
 FILE_STARTS, FILE_ENDS = 220, 221
 FAILURES = frozenset({214, 215, 217, 218, 222, 226, 2002, 2004, 2007})
 ABORTS = frozenset({214, 215, 226, 2002, 2004, 2007})
@@ -176,7 +179,10 @@ def at_work(instance: Instance, now: float) -> bool | None:
 
 
 def totals(instance: Instance, kept: Iterable[Backup]) -> dict[str, dict[str, BackupTotals]]:
-    """database -> kind -> totals of all completed backups; `kept` are those of the kept events."""
+    """database -> kind -> totals of all completed backups; `kept` are those of the kept events.
+
+    Those of shadow copies are under UNNAMED.
+    """
     result = {
         database: {kind: msgspec.structs.replace(each) for kind, each in kinds.items()}
         for database, kinds in instance.backup_totals.items()
@@ -187,7 +193,8 @@ def totals(instance: Instance, kept: Iterable[Backup]) -> dict[str, dict[str, Ba
 
 
 def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
-    for database, size in backup.files.items():
+    files = backup.files or ({UNNAMED: 0} if backup.kind in _SHADOW else {})
+    for database, size in files.items():
         entry = result.setdefault(database, {}).setdefault(backup.kind, BackupTotals())
         add_totals(entry, size, backup.ended - backup.started, backup.ended)
 

@@ -1,7 +1,7 @@
 """Requirements of single figures: a setting, a backup, the counters of a disk. All are notes."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from esewatch.advice.history.copies import copies_of
 from esewatch.config import Settings, policy_for, rule_for
@@ -13,7 +13,7 @@ from esewatch.expose.pages.problems.problem import (
     rule_setting,
 )
 from esewatch.fold.identity.identity import device_of
-from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.identity.owners import instance_key, process_key
 from esewatch.fold.state.state import Host, Instance, State
 
 _EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store")
@@ -93,9 +93,10 @@ def _disk(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
 
 def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
     database = each.database
-    instance = state.instances.get(instance_key(database))
+    keys = (instance_key(database), process_key(database))
+    instances = [state.instances[key] for key in keys if key in state.instances]
     asked = policy_for(settings, database.database, database.computer).backup_within != _NEVER
-    if asked and not _backed_up(instance, state.hosts.get(database.computer)):
+    if asked and not _backed_up(instances, state.hosts.get(database.computer)):
         yield about(
             database,
             "backup_unseen",
@@ -105,9 +106,7 @@ def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
         )
 
 
-def _backed_up(instance: Instance | None, host: Host | None) -> bool:
+def _backed_up(instances: Iterable[Instance], host: Host | None) -> bool:
     if host is not None and host.backup_sets:
         return True
-    return instance is not None and bool(
-        instance.backup_events or instance.backup_totals or instance.backup_sets
-    )
+    return any(each.backup_events or each.backup_totals or each.backup_sets for each in instances)
