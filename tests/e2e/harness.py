@@ -331,6 +331,8 @@ def serving(
         f"--storage.tsdb.path={data}",
         "--storage.tsdb.retention.time=100y",
         f"--web.listen-address=127.0.0.1:{port}",
+        # A month of a rule may take longer than the two minutes of the default on a busy machine.
+        "--query.timeout=15m",
         *flags,
     ]
     server = Prometheus(command, f"http://127.0.0.1:{port}", folder / "prometheus.log")

@@ -51,12 +51,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
     known = metered.counters.get(column)
     if known is None:
         metered.counters[column] = CounterState(reading.time, value)
-        metered.totals.setdefault(key, 0.0)
-        if reading.kind == "total":
-            metered.running_totals.add(key)
-            metered.total_times[key] = reading.time
-        if isinstance(metered, Instance):
-            _sampled(metered, key, reading.time)
+        _begin(metered, key, reading)
         return True
     if known.jump == _left_aside(reading.time):
         return False
@@ -81,6 +76,16 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
     if reading.kind == "total":
         metered.total_times[key] = reading.time
     return True
+
+
+def _begin(metered: Metered, key: str, reading: Reading) -> None:
+    """Note the first sample of a column: it is the baseline."""
+    metered.totals.setdefault(key, 0.0)
+    if reading.kind == "total":
+        metered.running_totals.add(key)
+        metered.total_times[key] = reading.time
+    if isinstance(metered, Instance):
+        _sampled(metered, key, reading.time)
 
 
 def _growth(

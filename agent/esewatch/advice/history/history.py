@@ -277,8 +277,6 @@ def _gather(
     transitions = list(unpack(entry.transitions))
     stops = stops_of(state, entry)
     views = replay(entry, transitions, stops)
-    backups = completed(instance.backup_events) if instance else []
-    last_streamed = _last_streamed(state, entry)
     found = History(
         computer=entry.computer,
         database=entry.database,
@@ -301,9 +299,9 @@ def _gather(
         attached=entry.database in beside or not instance_label(entry),
         failures=[each.time for each in transitions if each.event_id in FAILS],
         failed=failed_tasks(views, entry.acknowledged),
-        backups=backups,
+        backups=completed(instance.backup_events) if instance else [],
         backup_spans=_backup_spans(state, entry),
-        verified=verifications(entry, views, told.around, last_streamed),
+        verified=verifications(entry, views, told.around, _last_streamed(state, entry)),
         event_gaps=gaps_of(entry, channels),
         off=not_at_work(instance, transitions, channels),
         first_seen=entry.first_seen,
