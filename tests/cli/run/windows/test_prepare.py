@@ -1,7 +1,10 @@
 """What the service gets on a server, and that it is all taken back; the server is a stand-in."""
 
 import argparse
+import errno
 import json
+import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -201,6 +204,41 @@ def test_purging_leaves_nothing(data: Path) -> None:
     change(server, data, "restore", "--purge")
 
     assert not data.exists()
+
+
+def held(monkeypatch: pytest.MonkeyPatch, times: float) -> None:
+    """So often Windows refuses to delete, as it does while a process has a file open."""
+    delete, left = shutil.rmtree, [times]
+
+    def rmtree(folder: Path, *, ignore_errors: bool = False) -> None:
+        if left[0] <= 0:
+            delete(folder)
+        left[0] -= 1
+        if left[0] >= 0 and not ignore_errors:
+            raise PermissionError(errno.EACCES, "in use", str(folder / "journal.db"))
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    monkeypatch.setattr(command, "PURGE_PAUSE", 0.001)
+
+
+def test_purging_waits_for_a_service_that_still_has_files_open(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(StandIn(), data, "prepare")
+    held(monkeypatch, 3)
+
+    change(StandIn(), data, "restore", "--purge")
+
+    assert not data.exists()
+
+
+def test_what_cannot_be_purged_is_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(StandIn(), data, "prepare")
+    held(monkeypatch, math.inf)
+    monkeypatch.setattr(command, "PURGE_SECONDS", 0.01)
+
+    with pytest.raises(EsewatchError, match=r"data.*was not deleted: in use"):
+        change(StandIn(), data, "restore", "--purge")
 
 
 def test_elsewhere_the_command_says_that_it_is_for_windows() -> None:

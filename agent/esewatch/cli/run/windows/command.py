@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
 from esewatch.cli.run.windows.prepare import NO_RULE, WindowsServer, Wishes, prepare, restore
 from esewatch.model import EsewatchError
 
+PURGE_SECONDS = 60.0
+"""A service that was told to stop may have its files open for so long."""
+PURGE_PAUSE = 0.5
 NOT_HERE = "this works on Windows only: elsewhere the package or the unit file does it"
 
 
@@ -92,8 +96,20 @@ def change(server: WindowsServer, data: Path, template: Path, options: argparse.
     finally:
         _tell(said, data / "logs" / "install.log")
     if options.action == "restore" and options.purge:
-        shutil.rmtree(data, ignore_errors=True)
+        _purge(data)
     return 0
+
+
+def _purge(folder: Path) -> None:
+    """Delete it. Raises EsewatchError where that takes longer than PURGE_SECONDS."""
+    end = time.monotonic() + PURGE_SECONDS
+    while folder.exists():
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            if time.monotonic() > end:
+                raise EsewatchError(f"{folder} was not deleted: {error.strerror}") from error
+            time.sleep(PURGE_PAUSE)
 
 
 def _tell(said: list[str], log: Path) -> None:
