@@ -111,6 +111,10 @@ def test_the_version_is_printed_with_the_kernel_that_runs(
     assert capsys.readouterr().out == f"esewatch {__version__} ({kernels.NAME} kernel)\n"
 
 
+def test_the_version_is_told_without_the_parsers_of_the_commands() -> None:
+    assert commands_of(command_line("--version")) == {}
+
+
 def test_a_usage_error_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["events", "--fromat", "json", "x"])

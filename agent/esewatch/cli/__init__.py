@@ -63,7 +63,9 @@ def command_line(command: str = "") -> argparse.ArgumentParser:
         metavar="COMMAND",
         parser_class=CommandParser,
     )
-    names = [MODULES[command]] if command in MODULES else dict.fromkeys(MODULES.values())
+    names = [MODULES[command]] if command in MODULES else list(dict.fromkeys(MODULES.values()))
+    if command == "--version":  # asked by scripts: a second less
+        names = []
     for name in names:
         importlib.import_module(f"esewatch.cli.{name}").add_commands(commands)
     return parser
