@@ -68,7 +68,7 @@ def run() -> list[Figure]:
         raise RuntimeError(str(error)) from error
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        broker = Broker(folder / "broker")
+        broker = Broker(folder / "broker", optimised=True)
         try:
             return [
                 *(beside_a_bare_consume(broker, folder, share) for share in (100, 5)),
