@@ -18,7 +18,6 @@ from esewatch.ese.pages.layout import offset_of
 
 NAME = "a.edb"
 NOW = 1.5e9
-SIZES = [4096, 8192, 16384, 32768]
 Model = dict[str, dict[bytes, bytes]]
 """Records by key, by table; only what was committed and flushed."""
 

@@ -21,9 +21,9 @@ from eselab.base.plan import (
 from eselab.machine.instance import Instance
 from eselab.machine.machine import Machine, OpenError
 from eselab.machine.mail import Journal
+from tests.eselab.page_sizes import SIZES
 
 START = 13_682 * DAY
-PAGE_SIZES = (4096, 8192, 16384, 32768)
 WINDOWS_SIZE = 20 << 20
 """Bytes of a log of events in the format of Windows: as it has them by default."""
 HARMS: tuple[FaultKind, ...] = ("flip_one", "flip_two", "tear", "lose", "misdirect")
@@ -99,7 +99,7 @@ def random_plan(chance: random.Random, *, days: float, faults: int = 0) -> Plan:
 def _database(name: str, chance: random.Random) -> DatabasePlan:
     # Some windows are over before a pass is, some leave most of the night unused.
     length = chance.choice((0.2, 0.5, 2.0, 4.0, 7.0)) * 3600.0
-    page_size = chance.choice(PAGE_SIZES)
+    page_size = chance.choice(SIZES)
     return DatabasePlan(
         name=name,
         page_size=page_size,

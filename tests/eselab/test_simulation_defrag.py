@@ -16,7 +16,8 @@ from eselab.disk.disk import RealDisk
 from eselab.machine.machine import Machine
 from eselab.maintenance.defrag import TABLE, DefragState
 from eselab.storage.database import Database
-from tests.eselab.running import PAGE_SIZES, START, end_as_if_killed, machine
+from tests.eselab.page_sizes import SIZES, each_page_size
+from tests.eselab.running import START, end_as_if_killed, machine
 from tests.support.campaign import some
 
 NAME = "a"
@@ -80,7 +81,7 @@ def check_figures(folder: Path) -> int:
     return found.total_freed
 
 
-@pytest.mark.parametrize("page_size", PAGE_SIZES)
+@each_page_size
 def test_each_night_so_many_pages_are_free_as_it_says_that_it_freed(
     tmp_path: Path, page_size: int
 ) -> None:
@@ -106,7 +107,7 @@ def test_each_night_so_many_pages_are_free_as_it_says_that_it_freed(
 def check_stops(tmp_path: Path, seed: int) -> None:
     """A month with stops at any time: passes go on, and all figures agree."""
     chance = random.Random(seed)
-    wanted = slow_plan(PAGE_SIZES[seed % len(PAGE_SIZES)])
+    wanted = slow_plan(SIZES[seed % len(SIZES)])
     now = START
     while now < START + DAYS * DAY:
         running = machine(tmp_path, wanted)
@@ -124,7 +125,7 @@ def check_stops(tmp_path: Path, seed: int) -> None:
 def check_kills(tmp_path: Path, seed: int) -> None:
     """A month with kills at any time: no page is lost that it said it freed."""
     chance = random.Random(seed)
-    wanted = slow_plan(PAGE_SIZES[seed % len(PAGE_SIZES)])
+    wanted = slow_plan(SIZES[seed % len(SIZES)])
     folder = tmp_path / "run"
     now, sure = START, 0
     while now < START + DAYS * DAY:

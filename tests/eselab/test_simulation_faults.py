@@ -14,7 +14,8 @@ from eselab.machine.instance import Instance
 from eselab.machine.machine import Machine
 from esewatch.cli import main
 from esewatch.ese.pages.layout import LARGEST_SMALL
-from tests.eselab.running import HARMS, PAGE_SIZES, START, machine
+from tests.eselab.page_sizes import each_page_size
+from tests.eselab.running import HARMS, START, machine
 from tests.support.campaign import some
 
 HOUR = 3600.0
@@ -179,7 +180,7 @@ def expect_scan_to_find(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", HARMS)
-@pytest.mark.parametrize("page_size", PAGE_SIZES)
+@each_page_size
 def test_each_fault_is_found_as_what_it_is_and_a_lost_write_by_the_flush_map_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], page_size: int, kind: FaultKind
 ) -> None:
@@ -271,7 +272,7 @@ def check_history(
     return scans
 
 
-@pytest.mark.parametrize("page_size", PAGE_SIZES)
+@each_page_size
 def test_all_faults_of_some_nights_are_found_and_none_is_invented(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], page_size: int
 ) -> None:
@@ -280,7 +281,7 @@ def test_all_faults_of_some_nights_are_found_and_none_is_invented(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", some(range(100, 125), 3))
-@pytest.mark.parametrize("page_size", PAGE_SIZES)
+@each_page_size
 def test_all_faults_of_many_nights_are_found_and_none_is_invented(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], page_size: int, seed: int
 ) -> None:

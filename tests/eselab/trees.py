@@ -13,7 +13,6 @@ from eselab.storage.store import Store, Transaction
 from eselab.storage.tables.space import Space, Survey
 
 NAME = "a.edb"
-SIZES = [4096, 8192, 16384, 32768]
 Model = dict[bytes, bytes]
 
 

@@ -13,7 +13,6 @@ from eselab.storage.transaction_log.log import Log
 from tests.eselab.databases import (
     NAME,
     NOW,
-    SIZES,
     Model,
     bytes_of,
     content,
@@ -27,6 +26,7 @@ from tests.eselab.databases import (
     stored,
     work,
 )
+from tests.eselab.page_sizes import each_page_size
 from tests.support.each import of_each
 
 SYSTEM = {
@@ -39,7 +39,7 @@ SYSTEM = {
 """Records of a database without tables of its own: the columns of the catalog, twice."""
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 @of_each(range(5))
 def test_databases_of_random_histories_are_sound_even_after_crashes(
     seed: int, page_size: int

@@ -14,10 +14,10 @@ from eselab.machine.faults import Fault, FaultyDisk
 from esewatch.ese.pages.checksum import diagnose
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import BLANK, GOOD, SUSPECT, block_size, offset_of
+from tests.eselab.page_sizes import SIZES
 from tests.support.edb import page as page_of
 from tests.support.edb import seal
 
-SIZES = (4096, 8192, 16384, 32768)
 PAGES = 6
 UNUSED = 5
 NAME = "a.edb"

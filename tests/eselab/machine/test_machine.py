@@ -13,7 +13,8 @@ from eselab.base.plan import DAY, DatabasePlan, FaultPlan, MailPlan, Plan, Windo
 from eselab.machine.machine import InUseError, Machine
 from esewatch.cli import main
 from esewatch.ese.pages.layout import HEADER_PAGES
-from tests.eselab.running import PAGE_SIZES, START, let_go, machine, random_plan, run
+from tests.eselab.page_sizes import SIZES
+from tests.eselab.running import START, let_go, machine, random_plan, run
 from tests.support.obvious_checksum import page_class
 
 HOUR = 3600.0
@@ -68,7 +69,7 @@ def four_sizes() -> Plan:
                 mail=MailPlan(mailboxes=5, kept=20.0),
                 defrag_pause=5.0,
             )
-            for size in PAGE_SIZES
+            for size in SIZES
         ],
         sample=900.0,
     )
@@ -92,15 +93,15 @@ def test_after_two_months_every_page_passes_an_independent_checksum(
     folder = tmp_path / "run"
     run(folder, four_sizes(), 30)
     run(folder, four_sizes(), 30)
-    databases = [folder / f"p{size}" / f"p{size}.edb" for size in PAGE_SIZES]
-    for file, size in zip(databases, PAGE_SIZES, strict=True):
+    databases = [folder / f"p{size}" / f"p{size}.edb" for size in SIZES]
+    for file, size in zip(databases, SIZES, strict=True):
         assert check_pages(file, size) > 8
     words = [str(file) for file in databases]
     assert engine(["check", str(folder)]) == 0
     assert capsys.readouterr().out.count(": sound: ") == len(words)
     assert main(["scan", "--format", "json", *words]) == 0
     scanned = [msgspec.json.decode(line) for line in capsys.readouterr().out.splitlines()]
-    assert sorted(row["page_size"] for row in scanned) == sorted(PAGE_SIZES)
+    assert sorted(row["page_size"] for row in scanned) == sorted(SIZES)
     assert {(row["bad_checksums"], row["state"]) for row in scanned} == {(0, "clean")}
     for word in words:
         assert main(["header", "--format", "json", word]) == 0

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import pytest
 
 from eselab.check.check import check
 from eselab.disk.disk import SimDisk
@@ -16,7 +15,8 @@ from eselab.maintenance.zeroing import TABLE
 from eselab.storage import node
 from eselab.storage.pages import sealed
 from eselab.storage.tables.system_tables import KEPT
-from tests.eselab.databases import NAME, NOW, SIZES, content, work
+from tests.eselab.databases import NAME, NOW, content, work
+from tests.eselab.page_sizes import SIZES, each_page_size
 from tests.eselab.zeroed import LONG, MARK, PAUSE, Bench, count_free, made, raw
 from tests.support.each import of_each
 
@@ -32,7 +32,7 @@ def filled(page_size: int = 4096, *, records: int = 600, kept: int = 3) -> Bench
     return found
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_after_a_pass_no_deleted_value_is_anywhere_in_the_file(page_size: int) -> None:
     found = filled(page_size)
     found.database.store.checkpoint()
@@ -97,7 +97,7 @@ def test_a_free_page_is_filled_but_for_its_header() -> None:
     assert sum(set(page[40:]) == {ord("U")} for page in pages) == once
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_the_counts_are_those_of_what_was_done(page_size: int) -> None:
     found = made(page_size)
     found.put(range(500))

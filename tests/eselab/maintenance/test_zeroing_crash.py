@@ -8,7 +8,8 @@ from eselab.check.check import check
 from eselab.disk.disk import SimDisk
 from eselab.disk.file import File
 from eselab.storage.database import Database
-from tests.eselab.databases import NAME, NOW, SIZES
+from tests.eselab.databases import NAME, NOW
+from tests.eselab.page_sizes import SIZES
 from tests.eselab.zeroed import MARK, PAUSE, Bench, bench, count_free, key, made, raw
 from tests.support.each import of_each
 

@@ -7,13 +7,14 @@ prints the rows of the table in docs/engine.md.
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import eq
 from pathlib import Path
 from typing import NamedTuple
 
 from esewatch.scan.structure.structure_check import check_structure
 from tests.eselab.mailing import NAME, SimLife, built
+from tests.eselab.page_sizes import SIZES
 from tests.eselab.readers.reading import (
     Rows,
     by_dissect,
@@ -24,7 +25,7 @@ from tests.eselab.readers.reading import (
 )
 from tests.eselab.readers.test_deep_check import CACHE, STATES
 from tests.eselab.readers.test_deep_check import written as files_written
-from tests.eselab.readers.test_readers import COLUMNS, SIZES
+from tests.eselab.readers.test_readers import COLUMNS
 
 HEAD = """\
 | state | page size | tables | records | libesedb | dissect.esedb | `check --deep` |
@@ -79,7 +80,7 @@ def row(state: str, page_size: int, folder: Path) -> Row:
     )
 
 
-def rows(sizes: list[int] = SIZES) -> Iterator[Row]:
+def rows(sizes: Sequence[int] = SIZES) -> Iterator[Row]:
     """Of every state and size."""
     for state in STATES:
         for page_size in sizes:

@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from eselab.base.plan import CopyPlan, DatabasePlan, MailPlan, Plan
 from eselab.logs.counters import Counters
@@ -19,7 +18,7 @@ from esewatch.scan.structure.structure_check import Structure, check_structure
 from tests.eselab import defragging, zeroed
 from tests.eselab.killing import ROOT
 from tests.eselab.mailing import NAME, PLAN, SimLife, built
-from tests.eselab.readers.test_readers import SIZES
+from tests.eselab.page_sizes import SIZES, each_page_size
 from tests.eselab.running import run
 from tests.support.each import of_each
 
@@ -109,7 +108,7 @@ def no_fault(path: Path) -> Structure:
     return found
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 @of_each(STATES)
 def test_every_database_that_was_shut_down_is_sound(
     state: str, page_size: int, tmp_path: Path
@@ -125,7 +124,7 @@ def test_every_database_that_was_shut_down_is_sound(
     assert writes.compared > 100
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 @of_each(STATES)
 def test_no_page_of_a_database_that_is_in_use_or_crashed_is_called_wrong(
     state: str, page_size: int, tmp_path: Path

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from dissect.esedb import EseDB
 
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
@@ -17,6 +16,7 @@ from eselab.storage.tables.catalog import CATALOG, INDEXES
 from esewatch.ese.pages.layout import offset_of
 from esewatch.scan.structure.structure_check import check_structure
 from tests.eselab.mailing import MIDNIGHT, NAME, PLAN, Life, SimLife, built, made
+from tests.eselab.page_sizes import each_page_size
 from tests.eselab.readers.reading import (
     KNOWN,
     by_dissect,
@@ -29,7 +29,6 @@ from tests.eselab.readers.reading import (
 )
 from tests.eselab.running import run
 
-SIZES = [4096, 8192, 16384, 32768]
 NAME_AT = [column.name for column in CATALOG.columns].index("Name")
 COLUMNS = {name: [column.name for column in layout.columns] for name, layout in KNOWN.items()}
 
@@ -52,7 +51,7 @@ def expect_read(path: Path, disk: Disk, name: str) -> None:
     assert by_libesedb(path) == without_nulls(expected)
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_all_records_of_a_database_that_was_shut_down_are_read(
     page_size: int, tmp_path: Path
 ) -> None:
@@ -74,7 +73,7 @@ def test_pages_of_2_kib_are_read_too(tmp_path: Path) -> None:
     assert (found.checked, found.errors) == (True, [])
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_all_records_of_a_database_that_is_open_are_read_as_of_its_checkpoint(
     page_size: int, tmp_path: Path
 ) -> None:
@@ -85,7 +84,7 @@ def test_all_records_of_a_database_that_is_open_are_read_as_of_its_checkpoint(
     expect_read(file_of(life.disk, tmp_path), life.disk, NAME)
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_all_records_are_read_after_crashes_that_were_recovered(
     page_size: int, tmp_path: Path
 ) -> None:
@@ -99,7 +98,7 @@ def test_all_records_are_read_after_crashes_that_were_recovered(
     expect_read(file_of(life.disk, tmp_path), life.disk, NAME)
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_the_tables_of_a_database_are_listed_after_any_crash(
     page_size: int, tmp_path: Path
 ) -> None:
@@ -113,7 +112,7 @@ def test_the_tables_of_a_database_are_listed_after_any_crash(
         life = SimLife(disk, plan=PLAN, now=now, seed=chance.randrange(99), cache_pages=20)
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_defragmented_and_zeroed_databases_and_copies_are_read(
     page_size: int, tmp_path: Path
 ) -> None:
@@ -169,7 +168,7 @@ def test_the_check_of_the_structure_finds_trees_of_three_levels_sound(tmp_path: 
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_the_indexes_of_the_catalog_lead_to_each_record_by_its_name(
     page_size: int, tmp_path: Path
 ) -> None:

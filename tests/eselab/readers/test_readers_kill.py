@@ -9,7 +9,8 @@ from eselab.base.plan import DatabasePlan, MailPlan, Plan, WindowPlan
 from eselab.check.check import check
 from eselab.disk.disk import RealDisk
 from esewatch.scan.structure.structure_check import check_structure
-from tests.eselab.readers.test_readers import SIZES, expect_read
+from tests.eselab.page_sizes import SIZES
+from tests.eselab.readers.test_readers import expect_read
 from tests.eselab.running import end_as_if_killed, machine
 from tests.support.campaign import COMMAND, number_of
 from tests.support.figures import record

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.eselab.page_sizes import SIZES
 from tests.eselab.readers.reading import KNOWN
 from tests.eselab.readers.table import HEAD, SAID, rows
-from tests.eselab.readers.test_readers import SIZES
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "engine.md").read_text(encoding="utf-8")
 

@@ -8,9 +8,9 @@ import pytest
 from eselab.storage import node
 from eselab.storage.btree import BTree, TreeError
 from eselab.storage.store import Store
+from tests.eselab.page_sizes import SIZES, each_page_size
 from tests.eselab.trees import (
     NAME,
-    SIZES,
     Model,
     Pages,
     change,
@@ -32,7 +32,7 @@ def ranges_hold(tree: BTree, model: Model, chance: random.Random) -> None:
         assert tree.get(start) == model.get(start)
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 @of_each(range(6))
 def test_a_random_history_is_that_of_a_dict(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
@@ -80,7 +80,7 @@ def test_after_a_crash_the_tree_is_that_of_whole_transactions(seed: int) -> None
     verified(tree, store)
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_sequential_inserts_leave_full_pages(page_size: int) -> None:
     _, store = create(page_size)
     tree = planted(store)

@@ -9,9 +9,9 @@ import pytest
 from eselab.storage import node
 from eselab.storage.btree import BTree, Merge, TreeError
 from eselab.storage.store import Store
+from tests.eselab.page_sizes import SIZES, each_page_size
 from tests.eselab.trees import (
     NAME,
-    SIZES,
     Model,
     Pages,
     change,
@@ -65,7 +65,7 @@ def used_bytes(store: Store, number: int) -> int:
     return store.page_size - node.header_size(store.page_size) - 4 - node.free_bytes(page)
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 @of_each(range(6))
 def test_merging_loses_and_reorders_nothing(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
@@ -119,7 +119,7 @@ def test_an_aborted_merge_changes_nothing() -> None:
     assert {number: store.read(number) for number in verified(tree, store)} == before
 
 
-@of_each(range(20))
+@of_each(range(8))
 def test_after_a_crash_merges_are_whole_or_not_there(seed: int) -> None:
     chance = random.Random(seed)
     disk, store = create(chance.choice(SIZES), seed=seed)
@@ -151,7 +151,7 @@ def test_after_a_crash_merges_are_whole_or_not_there(seed: int) -> None:
     assert verified(tree, store) == set(space.used())
 
 
-@pytest.mark.parametrize("page_size", SIZES)
+@each_page_size
 def test_a_leaf_may_take_over_several_and_keeps_a_tenth_free(page_size: int) -> None:
     _, store = create(page_size)
     tree = planted(store)

@@ -12,7 +12,6 @@ from eselab.storage.tables.catalog import CATALOG
 from tests.eselab.databases import (
     NAME,
     NOW,
-    SIZES,
     Model,
     changed,
     created,
@@ -21,6 +20,7 @@ from tests.eselab.databases import (
     row,
     work,
 )
+from tests.eselab.page_sizes import SIZES
 
 SYSTEM = ["MSysObjects", "MSysObjectsShadow", "MSysObjids", "MSysLocales", "MSysState"]
 

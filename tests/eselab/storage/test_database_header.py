@@ -16,8 +16,8 @@ from eselab.storage.database_header import (
 )
 from esewatch.ese.pages.header import Header, parse_header
 from esewatch.ese.pages.header_fields import LogPosition
+from tests.eselab.page_sizes import SIZES
 
-SIZES = [4096, 8192, 16384, 32768]
 TIME = datetime(2024, 2, 29, 23, 59, 58, 999000, UTC)
 START = TIME.timestamp()
 

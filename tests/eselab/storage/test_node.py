@@ -6,9 +6,9 @@ import struct
 import pytest
 
 from eselab.storage import node
+from tests.eselab.page_sizes import SIZES
 from tests.support.each import of_each
 
-SIZES = [4096, 8192, 16384, 32768]
 Model = list[tuple[bytes, bytes]]
 
 

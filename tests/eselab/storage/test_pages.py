@@ -9,9 +9,8 @@ from eselab.base.trouble import Trouble
 from eselab.disk.disk import SimDisk
 from eselab.storage import node
 from eselab.storage.pages import Checked, PageError, PageFile, sealed, stamped, unsealed
+from tests.eselab.page_sizes import SIZES
 from tests.support.obvious_checksum import verifies
-
-SIZES = [4096, 8192, 16384, 32768]
 
 
 def content(page_size: int, number: int, seed: int = 1) -> bytes:

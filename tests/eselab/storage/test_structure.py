@@ -11,9 +11,8 @@ from eselab.storage import node
 from eselab.storage.pages import sealed, stamped
 from eselab.storage.store import Store
 from eselab.storage.structure import fault_of
+from tests.eselab.page_sizes import SIZES
 from tests.eselab.trees import spaced
-
-SIZES = [4096, 8192, 16384, 32768]
 
 
 def leaf(page_size: int, keys: list[bytes]) -> bytearray:

@@ -14,11 +14,11 @@ from eselab.storage.store import Store, Transaction
 from eselab.storage.tables.space import EXTENT, Space, Survey, extent_of, waiting_of
 from esewatch.ese.pages.checksum import diagnose
 from esewatch.ese.pages.layout import offset_of
+from tests.eselab.page_sizes import SIZES
 from tests.scan.scanning import scan
 from tests.support.each import of_each
 
 NAME = "a.edb"
-SIZES = [4096, 8192, 16384, 32768]
 AT_FIRST = 32
 CHILD = 10
 

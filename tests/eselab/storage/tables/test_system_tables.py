@@ -21,7 +21,8 @@ from eselab.storage.database import Database
 from eselab.storage.tables.catalog import CATALOG
 from eselab.storage.tables.record import Value
 from eselab.storage.tables.system_tables import LOCALES, OBJECT_IDS
-from tests.eselab.databases import NAME, NOW, SIZES, Model, created, faults, plain, reopened, work
+from tests.eselab.databases import NAME, NOW, Model, created, faults, plain, reopened, work
+from tests.eselab.page_sizes import SIZES
 from tests.support.samples import sample, unpacked
 
 OBJECTS = [(2, 2, 1), (3, 3, 1), (4, 2, 3), (5, 2, 3), (6, 6, 1), (7, 7, 1)]

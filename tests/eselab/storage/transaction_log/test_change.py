@@ -6,8 +6,7 @@ import struct
 import pytest
 
 from eselab.storage.transaction_log.change import Change, PageChange, decode, difference, encode
-
-SIZES = [4096, 8192, 16384, 32768]
+from tests.eselab.page_sizes import SIZES
 
 
 def changed(page: bytes, chance: random.Random) -> bytes:
