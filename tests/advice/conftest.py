@@ -1,8 +1,11 @@
 """Logs of the engine that several tests of advice cut and rewrite; made once."""
 
+from functools import partial
+
 import pytest
 
-from tests.advice.inputs import Case, made
+from tests.advice.inputs import Case, read_run, run
+from tests.support.made_once import made_once
 
 SHARES = {
     "shrink": (3.0, 42),
@@ -15,8 +18,9 @@ SHARES = {
 @pytest.fixture(scope="session")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
     """By the right advice: logs of so many nights with so much of the right window."""
-    folder = tmp_path_factory.mktemp("inputs")
-    return {
-        action: made(folder / action, action, share, nights)
-        for action, (share, nights) in SHARES.items()
-    }
+    found = {}
+    for action, (share, nights) in SHARES.items():
+        make = partial(run, share=share, nights=nights)
+        folder = made_once(tmp_path_factory, f"inputs-{action}", make)
+        found[action] = read_run(folder, action, nights)
+    return found

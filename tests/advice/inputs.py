@@ -31,6 +31,7 @@ READ, FREED, SCANNED = (1, 2, 6)
 """Columns of the counter log that are kept: both of the ratio, and a running total."""
 DEFRAG_STARTS = (700, 702)
 DEFRAG_ENDS = (701, 703, 704)
+CONFIGURATION = "esewatch.yml"
 RATIO = ("ese_defrag_pages_read_total", "ese_defrag_pages_freed_total")
 
 
@@ -153,22 +154,24 @@ class Case(NamedTuple):
         return within / total
 
 
-def made(folder: Path, action: str, share: float, nights: int) -> Case:
-    """So many nights with a window of `share` x the right one."""
-    folder.mkdir()
+def run(folder: Path, share: float, nights: int) -> None:
+    """So many nights with a window of `share` x the right one, and the configuration for it."""
     seconds = share * RIGHT
     plan = msgspec.structs.replace(world(1, scan=True).plan(seconds), sample=SAMPLE)
     running = machine(folder, plan, seed=1)
     running.run(START + nights * DAY.total_seconds() + NOON)
     running.close()
-    configuration = folder / "esewatch.yml"
-    configuration.write_text(
+    (folder / CONFIGURATION).write_text(
         f'windows: {{night: {{start: "01:00", duration: {seconds:.0f}s}}}}\n'
         f'databases: [{{match: "*{NAME}.edb", window: night}}]\n'
         "policy: {min_pages_read: 700}\n"
     )
+
+
+def read_run(folder: Path, action: str, nights: int) -> Case:
+    """What `run` left in `folder`."""
     end = BEGIN + nights * DAY + timedelta(seconds=NOON)
-    return Case(action, configuration, _read(folder), end)
+    return Case(action, folder / CONFIGURATION, _read(folder), end)
 
 
 def _lines(path: Path) -> list[bytes]:
