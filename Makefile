@@ -59,7 +59,9 @@ check-alert: setup ## what the alert NAME=EseFullMoon lacks, and where to write 
 new-alert: setup ## write the files of an alert: NAME=EseFullMoon FILE=storage SEVERITY=warning
 	@$(PY) -m tests.rules.new_alert $(NAME) $(FILE) $(or $(SEVERITY),warning)
 
-test: setup tools lint ## all checks and tests but the slow ones
+test: setup tools ## all checks and tests but the slow ones
+	@# Tests are compiled meanwhile, once: in a fresh clone each worker would do it.
+	@$(PY) -m pytest --collect-only -qq >/dev/null & $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
 	$(PY) -m pytest -m "e2e and not beside and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) $(E2E)
 	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 

@@ -34,8 +34,24 @@ _BEFORE = pytest.StashKey[Counter[str]]()
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take minutes: at the end all others would wait for them."""
-    items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
+    """Begin with the tests that take minutes: at the end all others would wait for them.
+
+    Each worker is given a stretch of the list first: those of a file lie at the begin of one.
+    """
+    long: dict[Path, list[pytest.Item]] = {}
+    short: list[pytest.Item] = []
+    for item in items:
+        is_long = item.get_closest_marker("minutes") is not None
+        (long.setdefault(item.path, []) if is_long else short).append(item)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    files = list(long.values())
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        first = [item for file in files[worker::workers] for item in file]
+        rest = (len(items) - len(ordered)) // (workers - worker) - len(first)
+        ordered += [*first, *short[: max(0, rest)]]
+        del short[: max(0, rest)]
+    items[:] = [*ordered, *short]
 
 
 def pytest_collection_finish() -> None:

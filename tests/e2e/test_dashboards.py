@@ -38,7 +38,7 @@ from tests.support.evtx_writer import EvtxWriter
 from tests.support.metrics_server import MetricsServer, metrics_server, says
 from tests.support.tools import require
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = [pytest.mark.e2e, pytest.mark.beside, pytest.mark.minutes]
 
 TABLE = Path(__file__).parents[1] / "dashboards" / "told_by.yml"
 REWRITE = "ESEWATCH_REWRITE_GOLDEN"

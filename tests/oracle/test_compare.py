@@ -20,7 +20,7 @@ from tests.oracle.reading import read
 from tests.support.campaign import some
 from tests.support.each import of_each
 
-SEEDS = 2000
+SEEDS = 1000
 PART = 20
 MANY = 100_000
 

@@ -16,9 +16,7 @@ from eselab.lab.experiments import (
     backup_buffered,
     checkdb_luns,
     checksum_parallel,
-    io_reduction,
     old_ratio,
-    passive_io,
     run_all,
     scan_kindness,
     write_cache,
@@ -351,12 +349,10 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(
     assert lines(made("c", 2)) != first
 
 
-# Each way to get a figure out of the engine; the long test below has all experiments.
+# Of a machine and of streams of requests; the long test below has all experiments.
 SMALL: dict[str, Callable[[Bench], Findings]] = {
     "old-ratio": lambda bench: old_ratio.run(bench, pages=100, days=1.5),
     "scan-kindness": lambda bench: scan_kindness.run(bench, seconds=0.1),
-    "passive-io": lambda bench: passive_io.run(bench, pages=100, days=1),
-    "io-reduction": lambda bench: io_reduction.run(bench, size=1 << 20, days=3, warm=1),
 }
 
 

@@ -12,7 +12,7 @@ from esewatch.expose.replay.series_changes import Replay, Series, SeriesChange, 
 from esewatch.model import Record
 from tests.rules.expressions import alerts, recorded, recording_rules, uses
 from tests.rules.quality.backfill import STEP
-from tests.rules.quality.month import END, HOUR, START, Course, Month
+from tests.rules.quality.month import DAY, END, HOUR, START, Course, Month
 
 JOB = "esewatch"
 SOURCE = "logs"
@@ -68,21 +68,31 @@ def own_metrics() -> set[str]:
     return {name for name, _ in healthy(Month("any", "any", []))}
 
 
-def moments(records: Sequence[Record]) -> Iterator[tuple[int, list[Record]]]:
-    """The records by their time, as Replay takes them."""
+def moments(records: Sequence[Record], since: float = START) -> Iterator[tuple[int, list[Record]]]:
+    """The records by their time, as Replay takes them; before `since` those of a day at once."""
 
     def time(record: Record) -> int:
         when = getattr(record, "time", None)
         assert when is not None
         return milliseconds(when)
 
+    def moment(record: Record) -> tuple[bool, int]:
+        when = time(record)
+        is_asked_for = when >= milliseconds(since)
+        return is_asked_for, when if is_asked_for else when // milliseconds(DAY)
+
     ordered = sorted(records, key=time)
-    for when, group in groupby(ordered, key=time):
-        yield when, list(group)
+    for _, group in groupby(ordered, key=moment):
+        together = list(group)
+        yield time(together[-1]), together
 
 
 def replayed(
-    month: Month, judged_every: float, also: Set[str] = frozenset(), step: int = STEP
+    month: Month,
+    judged_every: float,
+    also: Set[str] = frozenset(),
+    since: float = START,
+    step: int = STEP,
 ) -> tuple[list[Series], list[SeriesChange]]:
     """What `esewatch replay --advice` makes of the month, of what rules and `also` ask for.
 
@@ -92,7 +102,7 @@ def replayed(
     names = frozenset((asked_for() | also) & known)
     first = milliseconds(START)
     replay = Replay(month.settings, first, step * 1000, names, milliseconds(judged_every))
-    changes = list(replay.changes(moments(month.records)))
+    changes = list(replay.changes(moments(month.records, since)))
     return replay.series, changes
 
 
@@ -178,7 +188,7 @@ def write(
     placed: list[Placed] = []
     ids = event_ids()
     for month in months:
-        for some, changes in (replayed(month, judged_every, also, step), own(month)):
+        for some, changes in (replayed(month, judged_every, also, since, step), own(month)):
             begin = len(series)
             series += [labelled(one, month) for one in some]
             families = [family_of(one) for one in some]

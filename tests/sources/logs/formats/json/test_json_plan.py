@@ -24,7 +24,7 @@ from tests.support.campaign import number_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SEED = 2024
-FEW, MANY = 20_000, number_of(1_000_000, 125_000)
+FEW, MANY = 5_000, number_of(1_000_000, 125_000)
 BATCH = 2_000
 ODD: tuple[Any, ...] = (
     None, True, "", " ", "0", "703", "-1", "ESE", "ESENT", "Notepad", "3", "Warnung", 0, 4, 703,
