@@ -13,7 +13,7 @@ from esewatch.cli.run.windows.prepare import NO_RULE, WindowsServer, Wishes, pre
 from esewatch.model import EsewatchError
 
 PURGE_SECONDS = 60.0
-"""A service that was told to stop may have its files open for so long."""
+"""Time in which a stopping service closes its files."""
 PURGE_PAUSE = 0.5
 NOT_HERE = "this works on Windows only: elsewhere the package or the unit file does it"
 
