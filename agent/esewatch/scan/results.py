@@ -55,7 +55,7 @@ class Counts(msgspec.Struct, kw_only=True):
     unread_bytes: int = 0
     """Bytes that could not be read (I/O errors)."""
     truncated: int = 0
-    """1 when the file ends within a page."""
+    """1 when the file ends within a page, or before the last page that it must have."""
     bytes: int = 0
     """Bytes read of the file by this pass, header and shadow included."""
     seconds: float = 0.0

@@ -48,6 +48,15 @@ def test_without_deep_the_structure_is_not_looked_at(tmp_path: Path, capsys: Cap
     assert (status, found["structure"]) == (0, {"checked": False, "errors": []})
 
 
+def test_a_copy_that_was_cut_between_two_pages_does_not_mount(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    made = ese_database.database()
+    made.count = 45
+    status, found = checked(capsys, str(made.write(tmp_path / "a.edb")))
+    assert (status, found["verdict"], found["pages"]["truncated"]) == (1, "not_restorable", 1)
+
+
 def test_text_names_the_errors(tmp_path: Path, capsys: Captured) -> None:
     assert main(["check", "--deep", damaged(tmp_path / "a.edb")]) == 1
     shown = capsys.readouterr().out

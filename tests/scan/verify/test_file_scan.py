@@ -16,6 +16,7 @@ from esewatch.scan.verify.file_scan import ScanOptions, scan_file
 from tests.scan.faulty import Disk, disk_below
 from tests.scan.scanning import scan
 from tests.scan.test_pace import Clock
+from tests.support import ese_database
 from tests.support.edb import header_page, page, seal, write_edb
 from tests.support.samples import sample
 
@@ -37,6 +38,9 @@ SAMPLES = {
 """Name -> pages, blank ones, bad ones, as two other implementations count them."""
 
 
+ROOT, LEAF, PARENT, LAST_LEAF = 0x1, 0x2, 0x4, 62
+
+
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return disk_below(monkeypatch)
@@ -55,6 +59,16 @@ def test_real_databases_have_the_pages_others_count_in_them(name: str, tmp_path:
     counts = done.counts
     assert done.result.ended == "complete"
     assert (counts.pages_seen, counts.uninitialized_pages, counts.bad()) == SAMPLES[name]
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - {"goese-ual-hyperv-Current-dirty.mdb"}))
+def test_the_first_half_of_a_real_database_is_not_whole(name: str, tmp_path: Path) -> None:
+    path = unpacked(name, tmp_path)
+    os.truncate(path, path.stat().st_size // 65536 * 32768)
+
+    done = scan(path)
+
+    assert done.kinds == {done.counts.pages_seen + 1: "truncated"}
 
 
 def test_the_foreign_pages_of_a_carved_database_are_found(tmp_path: Path) -> None:
@@ -248,6 +262,54 @@ def test_a_file_that_ends_within_a_page_has_that_page_truncated(
     assert (counts.pages_seen, counts.truncated, counts.bad()) == (28, 1, 1)
     assert done.kinds == {29: "truncated"}
     assert counts.listed[0].offset == 30 * page_size
+
+
+@pytest.mark.parametrize("page_size", [4096, 32768])
+def test_a_file_that_was_cut_between_two_pages_has_the_next_one_truncated(
+    page_size: int, tmp_path: Path
+) -> None:
+    made = ese_database.database(page_size)
+    assert scan(made.write(tmp_path / "whole.edb")).counts.bad() == 0
+    made.count = 45
+
+    done = scan(made.write(tmp_path / "cut.edb"))
+
+    assert (done.result.ended, done.counts.pages_seen) == ("complete", 45)
+    assert (done.kinds, done.counts.truncated) == ({46: "truncated"}, 1)
+    assert done.counts.listed[0].offset == 47 * page_size == (tmp_path / "cut.edb").stat().st_size
+
+
+def test_the_owned_pages_are_found_below_a_branch_that_may_itself_be_cut_off(
+    tmp_path: Path,
+) -> None:
+    made = ese_database.database()
+    owned, pages = made.pages[2], made.pages
+    pages[LAST_LEAF] = ese_database.Page(1, owned.flags & ~ROOT, owned.nodes)
+    pages[2] = ese_database.Page(
+        1, owned.flags & ~LEAF | PARENT, [ese_database.child(b"", LAST_LEAF)]
+    )
+    assert scan(made.write(tmp_path / "whole.edb")).counts.bad() == 0
+    for made.count in (LAST_LEAF, LAST_LEAF - 1):
+        assert scan(made.write(tmp_path / "cut.edb")).kinds == {made.count + 1: "truncated"}
+
+
+def test_a_dirty_database_may_be_as_short_as_it_is_until_its_logs_are_replayed(
+    tmp_path: Path,
+) -> None:
+    made = ese_database.database()
+    made.count, made.state = 45, 2
+    assert scan(made.write(tmp_path / "a.edb")).counts.bad() == 0
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_damaged_page_says_nothing_of_the_end_of_the_file(number: int, tmp_path: Path) -> None:
+    made = ese_database.database()
+    made.count = 45
+    path = made.write(tmp_path / "a.edb")
+    with path.open("r+b") as file:
+        file.seek((number + 1) * made.page_size + 2000)
+        file.write(b"damaged")
+    assert scan(path).kinds == {number: "checksum"}
 
 
 @pytest.mark.parametrize("kept", [1.0, 1.5, 2.0])

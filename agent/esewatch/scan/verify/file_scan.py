@@ -26,6 +26,7 @@ from esewatch.scan.results import (
     ScannedBadPage,
     ScanStep,
 )
+from esewatch.scan.verify.owned_pages import last_owned_page
 from esewatch.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
 from esewatch.scan.verify.suspect_pages import PAUSE_SECONDS, Suspects
 
@@ -338,10 +339,9 @@ class _Scan:
                 yield ScanStep(good=[number])
 
     def _last(self, ended: Ended) -> ScanStep:
-        """The step with the result; a file that ends within a page has that page in it."""
+        """The step with the result; a file that was cut has the page in it that is missing."""
         found = []
-        cut = self._end < self._size or self._end <= HEADER_PAGES * self._page_size
-        if ended == "complete" and cut:
+        if ended == "complete" and self._was_cut():
             number = max(1, number_at(self._end, self._page_size))
             found.append(self._bad(number, "truncated"))
         if not os.path.exists(self._file.path):  # noqa: PTH110 - never raises
@@ -366,6 +366,18 @@ class _Scan:
             remarks=self._remarks,
         )
         return step
+
+    def _was_cut(self) -> bool:
+        """True if the file ends within a page, or before the last page that it must have.
+
+        A dirty database may be that short until its logs are replayed.
+        """
+        if self._end < self._size or self._end <= HEADER_PAGES * self._page_size:
+            return True
+        if self._header.state != "clean":
+            return False
+        last = last_owned_page(self._file, self._page_size)
+        return offset_of(last + 1, self._page_size) > self._end
 
 
 def _whole(options: ScanOptions, page_size: int) -> int:
