@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
+from esewatch.scan.devices.device_lock import DeviceLock
 from esewatch.scan.recovery import backup_trailer as backup_trailer_module
+from tests.cli.one_disk import OneDisk
 from tests.scan.faulty import disk_below
 from tests.support.edb import (
     Edb,
@@ -411,3 +413,18 @@ def test_what_stops_halfway_is_unknown_and_goes_on_with_resume(
     assert (found["verdict"], found["complete"]) == ("unknown", False)
     found = verdict(capsys, "--resume", copy.folder)
     assert (found["verdict"], found["complete"]) == ("replay_needed", True)
+
+
+def test_a_database_that_was_not_begun_in_time_is_no_good_news(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, disk = str(write_edb(tmp_path / "a.edb").path), OneDisk()
+    monkeypatch.setattr("esewatch.cli.scan.scan_options.Topology", lambda: disk)
+    (device,) = disk.devices_of(path)
+    of_another_scan = DeviceLock(device)
+    assert of_another_scan.acquire()
+    try:
+        status = main(["check", "--max-time", "1s", path])
+    finally:
+        of_another_scan.release()
+    assert (status, capsys.readouterr().out) == (1, "")

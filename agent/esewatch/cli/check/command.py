@@ -39,8 +39,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         description="Reads every page of each database and the transaction logs that a replay"
         " needs, and gives one verdict each. Logs are looked for in the folders that are named,"
         " below them, and beside each database. Exit status: 0 it mounts, as it is or after a"
-        " replay of logs that are all there, 1 any other verdict or, of several, a path that cannot"
-        " be read, 2 none could be read.",
+        " replay of logs that are all there, 1 any other verdict, none yet (--max-time) or, of"
+        " several, a path that cannot be read, 2 none could be read.",
         epilog="example: esewatch check /snapshots/ex01",
     )
     check.add_argument(
@@ -85,7 +85,7 @@ def check_copies(options: argparse.Namespace) -> int:
         deep.begin(stop)
         logs.verify(stop)
 
-    return run_scan(options, found, report, before=before)
+    return run_scan(options, found, report, before=before, all_needed=True)
 
 
 def _databases(paths: Sequence[str]) -> FoundDatabases:

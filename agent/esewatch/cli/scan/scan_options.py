@@ -133,8 +133,12 @@ def run_scan(
     report: Report,
     *,
     before: Callable[[threading.Event], None] = lambda _: None,
+    all_needed: bool = False,
 ) -> int:
-    """Scan what was found; the exit status. `before` is done first, and ends when it is stopped."""
+    """Scan what was found; the exit status. `before` is done first, and ends when it is stopped.
+
+    `all_needed`: see ScanRun.
+    """
     deadline = None if options.max_time is None else time.monotonic() + options.max_time
     settings = load_settings(options)
     for error in found.errors:
@@ -159,6 +163,7 @@ def run_scan(
             report,
             resume=options.resume,
             unreadable=bool(found.errors),
+            all_needed=all_needed,
         )
         status = run.run(lanes, deadline, interrupt.stop)
     if interrupt.signal:

@@ -98,7 +98,7 @@ class ScanRun:
     """Scans the files of lanes. `resume`: goes on from the positions that are kept.
 
     `unreadable`: something that was named cannot be scanned. `report` says what is printed of a
-    file that ended.
+    file that ended. `all_needed`: a file that was not read to its end is wrong.
     """
 
     def __init__(
@@ -109,6 +109,7 @@ class ScanRun:
         *,
         resume: bool,
         unreadable: bool,
+        all_needed: bool,
     ) -> None:
         self._options = options
         self._positions = positions
@@ -122,6 +123,7 @@ class ScanRun:
         self._is_kept = True
         self._is_wrong = False
         self._unreadable = unreadable
+        self._all_needed = all_needed
         self._any_read = False
 
     def run(self, lanes: Sequence[Lane], deadline: float | None, stop: threading.Event) -> int:
@@ -146,9 +148,8 @@ class ScanRun:
         finally:
             self._progress.close()
         self._tell_what_is_left()
-        return exit_status(
-            any_read=self._any_read, unreadable=self._unreadable, wrong=self._is_wrong
-        )
+        wrong = self._is_wrong or (self._all_needed and bool(self._left))
+        return exit_status(any_read=self._any_read, unreadable=self._unreadable, wrong=wrong)
 
     def _work(self, lane: Lane, target: ScanTarget) -> None:
         path, pace = target.path, self._paces[lane.locks]
