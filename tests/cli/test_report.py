@@ -1,6 +1,7 @@
 """`report` on a made-up farm: the advice of `advise`, as of the same moment."""
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -173,3 +174,44 @@ def test_details_never_take_the_place_of_other_files(
     assert main(["report", str(log), "-o", str(page), "--details", str(tmp_path)]) == 2
     assert "holds other files, such as ex01.evtx" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == [log]
+
+
+VERIFIED = [
+    (717, ["e:\\MDB06\\priv06.edb"]),
+    (721, ["e:\\MDB06\\priv06.edb", "06/21/2007", "208", "1", "1", "5850768", "0", "72682"]),
+]
+IO_ERROR = [
+    "e:\\MDB06\\priv06.edb",
+    "65536",
+    "4096",
+    "-1022",
+    "21",
+    "The device is not ready. ",
+    "5",
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "strings", "result"),
+    [
+        (454, ["-501"], "1 refusing writes, or about to"),
+        (482, IO_ERROR, "1 with other findings that need a person"),
+    ],
+)
+def test_a_finding_that_needs_a_person_is_status_1_as_for_advise(
+    error: int,
+    strings: Sequence[str],
+    result: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path, page = tmp_path / "ex01.evtx", tmp_path / "report.html"
+    for events, status in ((VERIFIED, 0), ([*VERIFIED, (error, strings)], 1)):
+        with EvtxWriter(path) as writer:
+            for hour, (event_id, of_event) in enumerate(events):
+                told = ["MSExchangeIS", "3392", "SG06: ", *of_event]
+                writer.write(event_id, told, time=NOW + timedelta(hours=hour))
+        assert main(["advise", str(path)]) == status
+        capsys.readouterr()
+        assert main(["report", str(path), "-o", str(page)]) == status
+    assert capsys.readouterr().out.splitlines()[-1] == f"1 database: {result}"

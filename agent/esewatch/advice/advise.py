@@ -3,7 +3,7 @@
 The command, the HTTP interface and the metrics show the result of `advise` and judge nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from esewatch.advice.base.finding import (
     IN_THE_LOG,
     Finding,
+    FindingName,
     damage_findings,
     engine_failure,
     investigate,
@@ -52,6 +53,28 @@ from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, Pass, State
 
+PERSON: frozenset[FindingName] = frozenset(
+    {
+        "copy_divergence",
+        "copy_failed",
+        "copy_suspect",
+        "defrag_overdue",
+        "directory_error",
+        "engine_failure",
+        "investigate",
+        "logical_damage",
+        "never_verified",
+        "not_restorable",
+        "only_active_verified",
+        "only_passive_verified",
+        "scan_off",
+        "verification_overdue",
+        "writes_at_risk",
+    }
+)
+"""Findings that need a person: exit status 1 of commands. The others are advice, or wait for
+events."""
+
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """The advice for one database, watched or observed. Times are epoch seconds."""
@@ -74,6 +97,11 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """Urgency."""
     slot: ScanSlot | None = None
     """A better time for its scan, where its scans collide with others."""
+
+
+def needs_a_person(advice: Iterable[Advice]) -> bool:
+    """True if any of their findings needs one."""
+    return any(found.finding in PERSON for each in advice for found in each.findings)
 
 
 def advise(

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import Advice, advise, needs_a_person
 from esewatch.advice.base.estimate import WhatIfChange
-from esewatch.advice.base.finding import FindingName, counted, listed, moment
+from esewatch.advice.base.finding import counted, listed, moment
 from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.unproven import never_proven, never_proven_text
@@ -43,27 +43,6 @@ from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
 from esewatch.names import visible
 from esewatch.sources.kafka.partition import every_journal
-
-PERSON: frozenset[FindingName] = frozenset(
-    {
-        "copy_divergence",
-        "copy_failed",
-        "copy_suspect",
-        "defrag_overdue",
-        "directory_error",
-        "engine_failure",
-        "investigate",
-        "logical_damage",
-        "never_verified",
-        "not_restorable",
-        "only_active_verified",
-        "only_passive_verified",
-        "scan_off",
-        "verification_overdue",
-        "writes_at_risk",
-    }
-)
-"""Findings that need a person: exit status 1. The others are advice, or wait for events."""
 
 NAMED = 3
 """Computers or instances that are named in one line at most."""
@@ -99,7 +78,7 @@ def print_advice(options: argparse.Namespace) -> int:
         told = _told(state, settings, asked, now)._replace(lone=lone_instances(state, now))
         _print(told, options)
         _tell_never_proven(told.advice)
-        return WRONG if _needs_a_person(told.advice) else HEALTHY
+        return WRONG if needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True, beside=True)
     state = state_of(reader, settings)
     if reader.nothing_read:
@@ -121,7 +100,7 @@ def print_advice(options: argparse.Namespace) -> int:
     lone.sort(key=lambda each: (each.computer, each.ese_instance.lower()))
     _print(AdviceOutput(advice, answers, lone), options)
     _tell_never_proven(advice)
-    return reader.status(wrong=_needs_a_person(advice))
+    return reader.status(wrong=needs_a_person(advice))
 
 
 class AdviceOutput(NamedTuple):
@@ -242,7 +221,3 @@ def _json_lines(told: AdviceOutput) -> Iterator[str]:
             shown["what_if"] = what_if_object(answers)
         yield encode(shown).decode()
     yield from (encode(instance_object(each)).decode() for each in told.lone)
-
-
-def _needs_a_person(advice: Iterable[Advice]) -> bool:
-    return any(found.finding in PERSON for each in advice for found in each.findings)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from esewatch.advice.advise import advise
+from esewatch.advice.advise import advise, needs_a_person
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.history.surroundings import is_damaged, surroundings
@@ -55,7 +55,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def write_report(options: argparse.Namespace) -> int:
-    """`report`: exit status 1 when a bad page stands, a piece was unreadable, or all were empty."""
+    """`report`: exit status 1 when a bad page stands, a finding needs a person, a piece was
+    unreadable, or all were empty.
+    """
     settings = load_settings(options)
     output = Path(options.output)
     _check_folder(output)
@@ -88,8 +90,8 @@ def write_report(options: argparse.Namespace) -> int:
         )
     print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
     print(visible(result_sentence(report)))
-    nothing = not report.read.records
-    return reader.status(wrong=nothing or bool(untimed) or is_damaged(state, settings))
+    wrong = not report.read.records or bool(untimed) or is_damaged(state, settings)
+    return reader.status(wrong=wrong or any(needs_a_person(each.advice) for each in advised))
 
 
 def _check_folder(output: Path) -> None:

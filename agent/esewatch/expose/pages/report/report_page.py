@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from esewatch.advice.advise import Advice
+from esewatch.advice.advise import Advice, needs_a_person
 from esewatch.advice.base.finding import counted
-from esewatch.advice.forecast.verdict import UNVERIFIED
+from esewatch.advice.forecast.verdict import AT_RISK, UNVERIFIED
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
@@ -185,6 +185,7 @@ def _result_of_databases(report: ReportPage) -> str:
         "unverified": report.fleet.unverified,
         "never verified": sum(map(_is_unproven, shown)),
         "refusing writes, or about to": report.fleet.writes_at_risk,
+        "with other findings that need a person": sum(map(_needs_a_person, shown)),
         "on computers with missing or stale data": _number_blind(report),
     }
     wrong = [f"{number:,} {what}" for what, number in told.items() if number]
@@ -202,6 +203,14 @@ def _is_unproven(figures: DatabaseFigures) -> bool:
     findings = {said.finding for said in advice.findings} if advice is not None else set()
     proven = figures.last_verified is not None or not UNVERIFIED.isdisjoint(findings)
     return figures.tier == "watched" and not proven
+
+
+def _needs_a_person(figures: DatabaseFigures) -> bool:
+    """True if a finding needs one and it is not counted as bad, unverified or at risk."""
+    advice = figures.advice
+    if advice is None or figures.status == "bad" or not needs_a_person([advice]):
+        return False
+    return {*UNVERIFIED, AT_RISK}.isdisjoint(said.finding for said in advice.findings)
 
 
 def _number_blind(report: ReportPage) -> int:
