@@ -1,10 +1,13 @@
 import datetime
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import PERSON, Advice, advise
+from esewatch.advice.base.finding import FINDINGS
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
@@ -376,3 +379,13 @@ def test_advice_is_the_same_in_any_order_of_the_records() -> None:
     records = [*nights(35), *nights(35, "priv07", instance="SG07", scan=3.0)]
 
     assert advised(*records) == advised(*reversed(records))
+
+
+def test_the_page_has_every_finding_with_the_exit_status_that_it_makes() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
+    _, _, table = page.read_text(encoding="utf-8").partition("| exit status |\n")
+    told: dict[str, str] = {}
+    for row in table.partition("\n\n")[0].splitlines()[1:]:
+        names, *_, status = row.strip("| ").split(" | ")
+        told.update(dict.fromkeys(re.findall(r"`(\w+)`", names), status))
+    assert told == {name: "1" if name in PERSON else "0" for name in FINDINGS}
