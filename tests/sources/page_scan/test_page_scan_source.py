@@ -428,6 +428,22 @@ def test_a_snapshot_under_another_name_goes_on_with_the_pass_of_the_one_that_is_
     assert bench.positions.keys() == {str(tomorrow)}
 
 
+def test_a_snapshot_that_takes_the_place_of_one_that_is_being_read_goes_on_with_its_pass(
+    make: Make,
+) -> None:
+    bench = make(database=LABEL, **SLOWEST)
+    made = bench.database("2026-11-20.edb", pages=BIG)
+    bench.until(lambda: bench.pages() > BIG // 20)
+    bench.hurry()
+
+    tomorrow = bench.snap / "2026-11-21.edb"
+    made.path.rename(tomorrow)
+    (checked,) = bench.scanned()
+
+    assert checked.pages_seen == bench.pages() == BIG
+    assert bench.positions.keys() == {str(tomorrow)}
+
+
 def test_where_a_pass_stands_is_forgotten_long_after_its_copy_is_gone(make: Make) -> None:
     bench = make()
     made = bench.database()

@@ -167,6 +167,8 @@ class PageScanSource:
             return
         for news in self._run.news():
             self._broken = ""
+            if news.path not in self._passes.files:
+                continue  # another copy has taken over its pass, from the last place on
             task = self._run.tasks[news.path]
             self._batch.records += self._passes.told(news, task, self._run.began, now)
             if news.step is not None and news.step.result is not None:
@@ -187,8 +189,8 @@ class PageScanSource:
             self._due.pop(result.path, None)
 
     def _leave_out(self, path: str, until: float) -> None:
-        known = self._passes.files[path]
-        self._left_out[path] = (due_copies.CopyFileState(stat=known.stat), until)
+        if (known := self._passes.files.get(path)) is not None:
+            self._left_out[path] = (due_copies.CopyFileState(stat=known.stat), until)
 
     def _end_run(self, now: float) -> Iterator[Batch]:
         """End the process, if there is one, and read its remaining messages."""
@@ -272,9 +274,9 @@ class PageScanSource:
         """True if a process is to be started, in the place of the running one (if there is one).
 
         One that has worked for a while gives way when there are files that it does not know of, or
-        other ones at the same paths.
+        other ones at the same paths; at once where another copy has taken over a pass of it.
         """
-        if run is None:
+        if run is None or not run.to_do <= self._passes.files.keys():
             return True
         if self._clock() - run.began < RESTART_SECONDS:
             return False
