@@ -316,6 +316,12 @@ def test_a_log_shows_its_series_and_its_place_in_it(tmp_path: Path, capsys: Capt
     )
 
 
+def test_a_log_that_was_cut_is_status_1(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "edb.log").write_bytes(Log(5).data()[:32768])
+    assert main(["header", str(tmp_path / "edb.log")]) == 1
+    assert rows(capsys.readouterr().out)["Size"].endswith(": it was cut or extended")
+
+
 def test_a_log_in_json_has_its_times_and_what_was_attached(
     tmp_path: Path, capsys: Captured
 ) -> None:

@@ -29,8 +29,8 @@ def add_commands(commands: Any) -> None:
         "header",
         help="show the header of a database, transaction log, checkpoint or flush map",
         description="Shows the headers of databases, transaction logs, checkpoints and flush maps."
-        " The files are only read. Exit status 1: a header or a copy of it is damaged, or the"
-        " engine has counted pages it could not repair.",
+        " The files are only read. Exit status 1: a header or a copy of it is damaged, the"
+        " engine has counted pages it could not repair, or a log has not the size that it should.",
         epilog="example: esewatch header /snapshots/priv06.edb",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
@@ -59,7 +59,7 @@ def print_headers(options: argparse.Namespace) -> int:
         sys.stdout.write("\n" * (shown > 0 and options.format == "text"))
         sys.stdout.write(_json(path, size, header) if as_json else header_text(path, size, header))
         shown += 1
-        wrong = wrong or _wrong(header)
+        wrong = wrong or _wrong(header, size)
     return exit_status(any_read=shown > 0, unreadable=unreadable, wrong=wrong)
 
 
@@ -113,8 +113,10 @@ def _complain(text: str) -> None:
     sys.stderr.write(one_line(f"esewatch: {text}") + "\n")
 
 
-def _wrong(header: AnyHeader) -> bool:
-    if isinstance(header, LogHeader | MapHeader):
+def _wrong(header: AnyHeader, size: int) -> bool:
+    if isinstance(header, LogHeader):
+        return size != header.file_bytes()
+    if isinstance(header, MapHeader):
         return False
     damaged = not (header.header_ok and header.shadow_header_ok)
     if isinstance(header, Checkpoint):
