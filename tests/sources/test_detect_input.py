@@ -8,6 +8,7 @@ import pytest
 
 from esewatch.model import Event, Source, SourceError
 from esewatch.sources.detect_input import expand, kind_of, open_inputs
+from tests.sources.files.test_globs import as_anybody
 from tests.sources.followed import open_input
 from tests.sources.logs.formats.reading import TEXT_703, json_line
 from tests.support.eseutil_text import check, header
@@ -105,6 +106,29 @@ def test_folders_and_globs_are_expanded_without_repetition(tmp_path: Path) -> No
     assert expand([str(tmp_path)]) == [first, second]
     assert expand([str(tmp_path / "*.log"), first]) == [first]
     assert expand([str(tmp_path / "none*")]) == [str(tmp_path / "none*")]
+
+
+@pytest.mark.parametrize(
+    ("named", "barred"),
+    [(".", "sub"), ("sub", "sub"), ("*/*.log", "sub"), ("sub/*.log", "sub"), ("sub/b.log", "")],
+)
+def test_a_folder_that_may_not_be_read_is_an_error_and_the_others_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, barred: str
+) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.log", "sub/b.log"):
+        write(tmp_path / name, TEXT_703.encode() + b"\n")
+    open_input(str(tmp_path / "a.log")).close()  # what it imports, nobody may read
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").chmod(0)
+    try:
+        with as_anybody():
+            opened = open_inputs(expand(["a.log", named]))
+    finally:
+        (tmp_path / "sub").chmod(0o755)
+    assert opened.files == [["a.log"]]
+    assert [str(error) for error in opened.errors] == [f"{barred or named}: Permission denied"]
 
 
 def test_samples_are_recognised() -> None:

@@ -1,6 +1,7 @@
 """Detection of the kind of an input on the command line, by its content and never its name."""
 
 import glob
+import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,11 +9,12 @@ from typing import Any, NamedTuple
 from esewatch.config import Settings
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError, UnsupportedError
+from esewatch.names import reason_of
 from esewatch.sources.counters.blg.perfmon_blg import look
 from esewatch.sources.counters.perfmon_csv import zone_of_text
 from esewatch.sources.counters.perfmon_header import is_header_without_tag
 from esewatch.sources.files.follow import sniff
-from esewatch.sources.files.globs import matches
+from esewatch.sources.files.globs import GlobMatch, search
 from esewatch.sources.registry import KINDS, RecordSelection, kind_by_content
 
 COUNTER_LOGS = ("perfmon_csv", "perfmon_blg")
@@ -45,16 +47,37 @@ _BINARIES: tuple[tuple[int, bytes, str], ...] = (
 def expand(paths: Sequence[str]) -> list[str]:
     """Files named by `paths`: files, folders (with all below), and globs, without repetition.
 
-    A path that names nothing, and a folder without a file, is kept: opening it reports the error.
+    A path that names nothing, and a folder without a file or without access, is kept: opening it
+    reports the error.
     """
     files: dict[str, None] = {}
     for path in paths:
-        named = [path] if Path(path).exists() else matches(path)
-        for name in named or [path]:
-            below = sorted(Path(name).rglob("*")) if Path(name).is_dir() else [Path(name)]
-            found = [str(file) for file in below if not file.is_dir()]
-            files.update(dict.fromkeys(found or [name]))
+        is_pattern = glob.has_magic(path) and not os.path.exists(path)  # noqa: PTH110 - never raises
+        found = search(path) if is_pattern else GlobMatch([path], {})
+        for name in found.paths or ([] if found.barred else [path]):
+            files.update(dict.fromkeys(map(str, sorted(_below(name)) or [Path(name)])))
+        files.update(dict.fromkeys(found.barred))
     return list(files)
+
+
+def _below(folder: str) -> list[Path]:
+    """The files below a folder, and the folders that cannot be listed; empty for a file."""
+    files: list[Path] = []
+    barred: list[OSError] = []
+    if os.path.isdir(folder):  # noqa: PTH112 - never raises
+        for place, _, names in os.walk(folder, onerror=barred.append):
+            files += [Path(place, name) for name in names]
+    return files + [Path(error.filename) for error in barred]
+
+
+def _why_empty(folder: str) -> str:
+    """Reason why no file of a folder is read."""
+    try:
+        with os.scandir(folder):
+            Path(folder, "..").stat()
+    except OSError as error:
+        return reason_of(error)
+    return "this folder holds no file"
 
 
 def kind_of(path: str) -> str:
@@ -62,9 +85,9 @@ def kind_of(path: str) -> str:
 
     Raises SourceError when it cannot be opened, or is of a kind that is not supported.
     """
-    if Path(path).is_dir():
-        raise SourceError(f"{path}: this folder holds no file")
-    if glob.has_magic(path) and not Path(path).exists():
+    if os.path.isdir(path):  # noqa: PTH112 - never raises
+        raise SourceError(f"{path}: {_why_empty(path)}")
+    if glob.has_magic(path) and not os.path.exists(path):  # noqa: PTH110 - never raises
         raise SourceError(f"{path}: no file matches this pattern")
     head, stored = sniff(path)
     kind = kind_by_content(head, stored)
