@@ -4,6 +4,7 @@ import argparse
 import logging
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ STOP_SECONDS = 3.0
 def run_daemon(options: argparse.Namespace) -> int:
     """Run until SIGTERM or SIGINT; SIGHUP reloads the configuration."""
     sys.setswitchinterval(SWITCH_SECONDS)
+    _allow_open_files()
     wishes = SignalRequests()
     tell_signals_taken()  # before the configuration is read: see there
     settings = load_settings(options, runs=True)
@@ -64,6 +66,16 @@ def run_daemon(options: argparse.Namespace) -> int:
         daemon.close(running=reader is not None and reader.running)
     log.info("stopped")
     return 0 if asked else 2
+
+
+def _allow_open_files() -> None:
+    """Raise the limit of open files to what the system allows: each source keeps up to 200 open."""
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415 - Windows has none
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with suppress(OSError, ValueError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _web_configuration(file: str) -> "WebConfiguration":
