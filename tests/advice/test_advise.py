@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from esewatch.advice.advise import PERSON, Advice, advise
-from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.advise import Advice, advise
+from esewatch.advice.base.finding import FINDINGS, PERSON
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ

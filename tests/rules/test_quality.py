@@ -15,6 +15,9 @@ from tests.rules.quality.built import PAGES, background, controller, search
 from tests.rules.quality.engine_made import World, exchange
 from tests.rules.quality.faults import (
     FAULTS,
+    backup_in_window,
+    failing_reads,
+    flipped_bit,
     flipped_bits,
     short_window,
 )
@@ -57,10 +60,28 @@ def test_two_healthy_months_wake_nobody_and_two_faults_raise_their_alert(tmp_pat
         flipped_bits("ex2", 1),
         short_window("ex3", 1),
     ]
-    found = judged(tmp_path, months, 6 * HOUR)
+    check_months(tmp_path, months, healthy=2)
+
+
+@pytest.mark.minutes
+@pytest.mark.slow
+def test_so_do_months_of_other_engines_and_with_other_faults(tmp_path: Path) -> None:
+    months = [
+        background("ex2013", 1),
+        search("pc1", 1),
+        flipped_bit("ex2", 1),
+        failing_reads("ex4", 1),
+        backup_in_window("ex5", 1),
+    ]
+    check_months(tmp_path, months, healthy=2)
+
+
+def check_months(folder: Path, months: Sequence[Month], *, healthy: int) -> None:
+    """The first of them wake nobody, each of the others raises its alert."""
+    found = judged(folder, months, 6 * HOUR)
 
     assert problems(found) == []
-    assert [bool(each.alert) for each in found] == [False] * 2 + [True] * 2
+    assert [bool(each.alert) for each in found] == [at >= healthy for at in range(len(months))]
 
 
 HEALTHY = 30

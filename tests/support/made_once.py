@@ -1,4 +1,4 @@
-"""What several processes of one test run need is made by the one that asks for it first."""
+"""Folders that several workers of a test run need, each made by the first that asks."""
 
 import fcntl
 import os

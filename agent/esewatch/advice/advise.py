@@ -10,8 +10,8 @@ import msgspec
 
 from esewatch.advice.base.finding import (
     IN_THE_LOG,
+    PERSON,
     Finding,
-    FindingName,
     damage_findings,
     engine_failure,
     investigate,
@@ -52,28 +52,6 @@ from esewatch.fold.instances.engine_errors import acknowledgements
 from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, Pass, State
-
-PERSON: frozenset[FindingName] = frozenset(
-    {
-        "copy_divergence",
-        "copy_failed",
-        "copy_suspect",
-        "defrag_overdue",
-        "directory_error",
-        "engine_failure",
-        "investigate",
-        "logical_damage",
-        "never_verified",
-        "not_restorable",
-        "only_active_verified",
-        "only_passive_verified",
-        "scan_off",
-        "verification_overdue",
-        "writes_at_risk",
-    }
-)
-"""Findings that need a person: exit status 1 of commands. The others are advice, or wait for
-events."""
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,6 +73,7 @@ def _below(folder: str) -> list[Path]:
 def _why_empty(folder: str) -> str:
     """Reason why no file of a folder is read."""
     try:
+        # One that may be listed and not entered has names that say nothing.
         with os.scandir(folder):
             Path(folder, "..").stat()
     except OSError as error:

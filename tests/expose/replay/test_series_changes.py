@@ -189,7 +189,7 @@ ANYTHING = st.one_of(events(), events(), readings(), volumes(), checks(), sets()
 def test_at_every_step_the_series_are_those_of_the_whole_exposition(
     settings: Settings, records: list[Record]
 ) -> None:
-    step = 4 * 3_600_000
+    step = 3_600_000
     ordered = moments(records)
     replay, changes = replayed(records, settings, step=step)
     folder = Folder(State(), settings)

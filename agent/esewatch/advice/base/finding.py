@@ -42,6 +42,21 @@ FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 STALLED: FindingName = "scan_stalled"
 IN_THE_LOG: frozenset[FindingName] = frozenset({"defrag_overdue", "scan_off", STALLED})
 """The gap in the log, if it is read to its end."""
+ADVICE: frozenset[FindingName] = frozenset(
+    {
+        "backup_overlaps",
+        "backup_slows",
+        "cache_small",
+        STALLED,
+        "scans_collide",
+        "scans_do_not_fit",
+        "stops_early",
+        "unexplained_error",
+        "unknown_since",
+    }
+)
+PERSON: frozenset[FindingName] = frozenset(FINDINGS) - ADVICE
+"""Need a person: exit status 1 of commands. The others are advice, or wait for events."""
 
 DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
     "divergence": (
