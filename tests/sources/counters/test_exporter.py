@@ -143,6 +143,41 @@ def test_a_zero_that_the_exporter_puts_for_a_missing_value_counts_nothing(bench:
     assert bench.total("ese_defrag_pages_read_total") == 10
 
 
+def test_a_zero_for_a_missing_value_right_after_a_restart_counts_nothing(
+    server: MetricsServer,
+) -> None:
+    before = Bench(server)
+    batches = before.scrape(count(READ, 1000)) + before.scrape(count(READ, 1020))
+    saved = {key: value for each in batches for key, value in each.positions.items() if value}
+    after = Bench(server)
+    after.now, after.folder = before.now, before.folder
+    after.source.restore(saved)
+
+    assert readings(after.scrape(count(READ, 0))) == []
+    after.scrape(count(READ, 1050))
+
+    assert after.total("ese_defrag_pages_read_total") == 50
+
+
+@pytest.mark.parametrize("saved", [b"", b"\xff", b"\x91\x01", b"\x91\x92\x01\x02"])
+def test_a_saved_position_that_cannot_be_read_means_a_fresh_start(
+    bench: Bench, saved: bytes
+) -> None:
+    bench.source.restore({"counted": saved})
+    bench.scrape(count(READ, 0))
+    bench.scrape(count(READ, 30))
+
+    assert bench.total("ese_defrag_pages_read_total") == 30
+
+
+def test_the_series_are_saved_once(bench: Bench) -> None:
+    (first,) = bench.scrape(count(READ, 1000))
+    (second,) = bench.scrape(count(READ, 1020))
+
+    assert "counted" in first.positions
+    assert "counted" not in second.positions
+
+
 def test_a_count_that_begins_at_zero_is_born_there(bench: Bench) -> None:
     bench.scrape(count(READ, 0))
     bench.scrape(count(READ, 30))

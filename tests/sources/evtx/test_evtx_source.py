@@ -3,6 +3,7 @@
 import gzip
 import os
 import shutil
+import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 import pytest
 
 from esewatch.model import Coverage, SourceError
-from esewatch.sources.evtx import evtx_file
+from esewatch.sources.evtx import evtx_file, evtx_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from tests.support.evtx_records import COMPLETED, DATABASE, START, Harvest, harvest
 from tests.support.evtx_writer import EvtxWriter, chunk_start
@@ -202,6 +203,25 @@ def test_a_file_changed_just_now_is_looked_at_again(tmp_path: Path) -> None:
     log.close()
     os.utime(path, ns=(stamp, stamp))
     assert harvest(watched.poll()).ids == ids
+
+
+def test_a_file_dated_far_in_the_future_is_not_looked_through_at_every_poll(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.evtx"
+    log = EvtxWriter(path)
+    written = fill(log, 10)
+    log.flush()
+    stamp = time.time() + 400 * 86400
+    os.utime(path, (stamp, stamp))
+    watched = source(path)
+    ids = harvest(watched.poll()).ids
+    with monkeypatch.context() as patch:
+        patch.setattr(evtx_source, "plan", None)
+        harvest(watched.poll())
+    written += fill(log, 5)
+    log.close()
+    assert ids + harvest(watched.poll()).ids == written
 
 
 def test_each_record_of_a_growing_file_comes_once(tmp_path: Path) -> None:

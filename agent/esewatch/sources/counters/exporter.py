@@ -12,6 +12,8 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
+
 from esewatch.ese.counters.counter_feeds import present
 from esewatch.model import (
     Batch,
@@ -39,6 +41,8 @@ MAX_INSTANCE = 256
 MAX_AHEAD = 300.0
 """Seconds that the clock of the exporter may be ahead of this one."""
 _SHORT = 60
+_COUNTED = "counted"
+"""Position beside that of the clock: the series whose running total was above 0."""
 
 _DRIVE = re.compile(r"[A-Za-z]:(?:\\|$)")
 
@@ -83,8 +87,9 @@ class ExporterSource:
         self._heard = False
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Continue the times after the last sample."""
+        """Continue the times after the last sample, and know which running totals were above 0."""
         self._clock.restore(positions)
+        self._reader.restore(positions.get(_COUNTED, b""))
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
         """Return the result of the last scrape; start the next one when it is due.
@@ -108,7 +113,7 @@ class ExporterSource:
         if not batches:
             yield Batch(caught_up=self._heard)
             return
-        batches[-1].positions = self._clock.positions()
+        batches[-1].positions = {**self._clock.positions(), **self._reader.positions()}
         batches[-1].caught_up = True
         yield from batches
 
@@ -152,8 +157,25 @@ class _Reader:
         self._told: set[str] = set()
         self._counted: set[tuple[str, str]] = set()
         """Running totals (metric, instance) that were above 0."""
+        self._saved = 0
+        """How many of them the journal has."""
         self._present: dict[str, bool] = {}
         self._volumes: dict[str, str] | None = None
+
+    def restore(self, saved: bytes) -> None:
+        """Restore the running totals that were above 0; what cannot be read is left out."""
+        try:
+            self._counted = set(msgspec.msgpack.decode(saved, type=list[tuple[str, str]]))
+        except msgspec.MsgspecError:
+            return
+        self._saved = len(self._counted)
+
+    def positions(self) -> dict[str, bytes | None]:
+        """The position for `restore`, where it is not the one handed out last."""
+        if len(self._counted) == self._saved:
+            return {}
+        self._saved = len(self._counted)
+        return {_COUNTED: msgspec.msgpack.encode(sorted(self._counted))}
 
     def read(self, time: float, page: Page) -> list[Batch]:
         """The records of one page in batches. Raises SourceError when it is no such text."""

@@ -35,6 +35,8 @@ _UNKNOWN: Final = bytes(DIGEST_BYTES)
 _EMPTY: Final = digest_of(bytes(CHUNK_BYTES))
 _SETTLED_SECONDS: Final = 2.0
 """Coarsest resolution of modification times (FAT)."""
+_CLOCK_AHEAD_SECONDS: Final = 3600.0
+"""A modification time farther in the future says nothing about the clock of the file's writer."""
 _PROBED: Final = 16
 """Chunks checked to tell whether a file without file header is an event log."""
 
@@ -114,8 +116,7 @@ def plan(path: str, state: EvtxFileState) -> ReadingPlan:
     raw = open_raw(path)
     try:
         stat = raw.stat()
-        # Windows does not keep the times of an open log up to date.
-        settled = os_name != "nt" and time.time() - stat.st_mtime > _SETTLED_SECONDS
+        settled = _is_settled(time.time() - stat.st_mtime)
         found = ReadingPlan(path, key_of(stat), compressed=raw.compressed, settled=settled)
         header = read_at(raw, 0, FILE_HEADER_BYTES)
         found.problem = _header_problem(path, raw, header) or _too_long(path, stat.st_size)
@@ -132,6 +133,15 @@ def plan(path: str, state: EvtxFileState) -> ReadingPlan:
     finally:
         raw.close()
     return found
+
+
+def _is_settled(age: float) -> bool:
+    """True if a later write would show: it gives the file another modification time.
+
+    `age`: seconds since the modification time.
+    """
+    # Windows does not keep the times of an open log up to date.
+    return os_name != "nt" and not -_CLOCK_AHEAD_SECONDS <= age <= _SETTLED_SECONDS
 
 
 def _header_problem(path: str, raw: RawFile, header: bytes) -> Unreadable | None:
