@@ -2,6 +2,7 @@
 
 PY := .venv/bin/python
 STAMP := .venv/esewatch-setup
+COMPILED := agent/esewatch/ese/pages/_kernel.c agent/esewatch/sources/evtx/_records.c
 RULES := $(wildcard rules/*.yml alerts/*.yml)
 RULE_TESTS := tests/rules/test_rules.py
 FUZZ_SECONDS ?= 60
@@ -34,7 +35,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## the tools of development in .venv: 2 to 3 minutes, 460 MB (PYTHON=python3.12 picks the interpreter)
 
-$(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/pages/_kernel.c scripts/setup
+$(STAMP): requirements/dev.lock pyproject.toml setup.py $(COMPILED) scripts/setup
 	@scripts/setup
 	@touch $@
 
@@ -152,5 +153,5 @@ msi: setup ## build dist/esewatch-VERSION-x64.msi (PYTHON_ZIP=embeddable.zip PYT
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv .tools build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf agent/esewatch.egg-info agent/esewatch/ese/pages/_kernel*.so
+	rm -rf agent/esewatch.egg-info $(COMPILED:.c=*.so)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

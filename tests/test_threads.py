@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.threads import Worker
+from esewatch.threads import Worker, Workers
+from tests.e2e.harness import wait_for
 from tests.support.each import of_each
 from tests.support.no_threads import no_first_line
 
@@ -71,6 +72,27 @@ def test_work_that_raises_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker(work)
     worker.join(30)
     assert (worker.running, told) == (False, [MemoryError])
+
+
+def test_workers_do_the_calls_and_give_results_and_errors() -> None:
+    workers = Workers(2)
+    both = threading.Barrier(2)
+    first, second = workers.submit(both.wait, timeout=30), workers.submit(both.wait, timeout=30)
+    assert {first.result(30), second.result(30)} == {0, 1}
+    with pytest.raises(ValueError, match="invalid literal"):
+        workers.submit(int, "x").result(30)
+    cancelled = workers.submit(int, "5")
+    cancelled.cancel()
+    workers.shutdown()
+    assert cancelled.cancelled() or cancelled.result(30) == 5
+
+
+@pytest.mark.parametrize("after", range(3))
+def test_workers_that_find_no_memory_are_told_at_once_and_the_others_end(after: int) -> None:
+    before = len(sys._current_frames())
+    with no_first_line(after), pytest.raises(MemoryError):
+        Workers(3)
+    wait_for("the others end", lambda: len(sys._current_frames()) <= before)
 
 
 def makes_threads(file: Path) -> bool:

@@ -29,16 +29,16 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def asked() -> Iterator[Callable[[], str]]:
     """Waits for SIGTERM as the daemon does, in short turns: a signal need not end a long one."""
-    wishes: queue.SimpleQueue[str] = queue.SimpleQueue()
+    stops: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        wishes.put("stop")
+        stops.put("stop")
 
     def wait() -> str:
         end = time.monotonic() + 10
         while time.monotonic() < end:
             with contextlib.suppress(queue.Empty):
-                return wishes.get(timeout=0.05)
+                return stops.get(timeout=0.05)
         return "nothing was asked for"
 
     before = signal.signal(signal.SIGTERM, stop)

@@ -95,6 +95,32 @@ def test_records_become_metrics_and_positions_survive_a_restart(tmp_path: Path) 
     second.close()
 
 
+class PublishesFirst:
+    """A lock: when it is first taken, another thread, which did `ack`, has just published."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._lock, self._daemon, self._published = daemon._lock, daemon, False
+
+    def __enter__(self) -> None:
+        if not self._published:
+            self._published = True
+            self._daemon._publish()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def test_a_snapshot_made_right_before_a_batch_is_folded_does_not_delay_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", [])])
+    monkeypatch.setattr(found, "_lock", PublishesFirst(found))
+    assert found._take("a", batch(event(700, 0, 1)))
+    assert found._schedule.due(more=False)
+    found.close()
+
+
 def test_nothing_is_exposed_before_the_first_reading_is_done(tmp_path: Path) -> None:
     source = Scripted("a", [])
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])

@@ -208,7 +208,8 @@ def test_the_package_holds_the_agent_its_kernel_and_all_locked_libraries(content
 
     assert {name for name, _ in there - locked} == {"esewatch"}
     assert locked - there == set()
-    assert (code / "esewatch/ese/pages/_kernel.abi3.so").exists()
+    for compiled in ("ese/pages/_kernel", "sources/evtx/_records"):
+        assert (code / f"esewatch/{compiled}.abi3.so").exists()
     for kind, pattern in (("rules", "*.yml"), ("alerts", "*.yml"), ("dashboards", "*.json")):
         shipped = {file.name for file in (content / "usr/share/esewatch" / kind).glob(pattern)}
         ours = {file.name for file in (ROOT / kind).glob(pattern)} - {"lint.yml"}

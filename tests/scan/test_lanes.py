@@ -61,7 +61,7 @@ class Recorder:
 
 
 class Stop(threading.Event):
-    """A wish to stop; notes for how long it was waited for each time."""
+    """A request to stop; notes for how long it was waited for each time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -280,7 +280,7 @@ def test_what_waits_is_told_in_one_sentence() -> None:
 
 
 class End:
-    """An end of lanes that comes when the test says so: the wish to stop, or the deadline."""
+    """An end of lanes that comes when the test says so: the request to stop, or the deadline."""
 
     def __init__(self, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stop = Stop()

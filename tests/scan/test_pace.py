@@ -14,7 +14,7 @@ from esewatch.scan.pace import Pace, yield_the_disk
 
 
 class Clock(threading.Event):
-    """A clock that only pauses move on; it is the wish to stop as well."""
+    """A clock that only pauses move on; it is the request to stop as well."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,10 @@
 """The kinds of sources are one table, and a daemon imports those that it has."""
 
+import os
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -108,3 +111,33 @@ def test_a_file_that_no_other_source_reads_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"events\.csv: no perfmon log in CSV or TSV form"):
         list(counters.poll(final=True))
     counters.close()
+
+
+@pytest.fixture
+def _few_open_files() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (416, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("_few_open_files")
+def test_all_sources_together_keep_as_many_files_open_as_the_process_may(tmp_path: Path) -> None:
+    entries: list[SourceSettings] = []
+    for name in "abcdefgh":
+        folder = tmp_path / name
+        folder.mkdir()
+        for number in range(60):
+            (folder / f"{number}.csv").write_text(EVENTS.replace('"17"', f'"{number}"'))
+        entries.append(LogFiles(name=name, type="event_stream", paths=[str(folder / "*.csv")]))
+    sources = build_sources(Settings(sources=entries))
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+    for source in sources:
+        records = [record for batch in source.poll() for record in batch.records]
+        assert len(records) == 60
+    opened = len(os.listdir("/proc/self/fd")) - before  # noqa: PTH208
+    for source in sources:
+        source.close()
+
+    assert 8 * 10 <= opened <= 8 * 20

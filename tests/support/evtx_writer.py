@@ -334,9 +334,9 @@ def _payload(layout: Layout, count: int) -> Element:
 def _slots(layout: Layout, strings: Sequence[str]) -> list[Value]:
     """The values of the inner template."""
     if layout == "array":
-        array = b"".join(text.encode("utf-16-le") + b"\0\0" for text in strings)
+        array = b"".join(text.encode("utf-16-le", "surrogatepass") + b"\0\0" for text in strings)
         return [(0x81, array), (0x08, b"\0\0\0\0"), (0x00, b"")]
-    return [(0x01, text.encode("utf-16-le")) for text in strings]
+    return [(0x01, text.encode("utf-16-le", "surrogatepass")) for text in strings]
 
 
 class EvtxWriter:

@@ -1,7 +1,8 @@
-"""The kernels that this installation has, each by itself."""
+"""The kernels and the other compiled module that this installation has, each by itself."""
 
 import importlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,16 @@ def compiled_kernel() -> Kernel:
         skip("the compiled kernel is not built (scripts/setup says why)", {"kernel"})
     kernel: Kernel = module.classify
     return kernel
+
+
+def compiled_records() -> Callable[..., Any]:
+    """`alike` of _records.c; skips (or fails) the test without it, as `compiled_kernel`."""
+    try:
+        module = importlib.import_module("esewatch.sources.evtx._records")
+    except ImportError:
+        skip("_records.c is not compiled (scripts/setup says why)", {"kernel"})
+    alike: Callable[..., Any] = module.alike
+    return alike
 
 
 def machine_code(newest: int) -> Callable[[], Kernel]:

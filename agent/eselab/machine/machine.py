@@ -82,7 +82,7 @@ class Machine:
         the computer itself.
         """
         self.schedule = Schedule(clock)
-        self.wishes: queue.SimpleQueue[FaultPlan] = queue.SimpleQueue()
+        self.requested_faults: queue.SimpleQueue[FaultPlan] = queue.SimpleQueue()
         """Faults that another thread asks for: see `attend`."""
         self._folder = folder
         self._plan = plan
@@ -191,14 +191,14 @@ class Machine:
             self._clock.begin(until)
 
     def attend(self) -> None:
-        """From now on, each second: write what the logs hold back, do the faults of `wishes`."""
+        """From now on, each second: write what the logs hold back, do the requested faults."""
         self.schedule.start(self._attend())
 
     def _attend(self) -> Task:
         while True:
             self.flush()
-            while not self.wishes.empty():
-                self.schedule.start(self._make(self.wishes.get()))
+            while not self.requested_faults.empty():
+                self.schedule.start(self._make(self.requested_faults.get()))
             yield 1.0
 
     def flush(self) -> None:

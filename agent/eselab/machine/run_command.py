@@ -241,7 +241,7 @@ def _wish(machine: Machine, line: bytes) -> None:
     if fault.database not in machine.instances:
         _say(f"a line of the standard input: there is no database {fault.database}")
         return
-    machine.wishes.put(fault)
+    machine.requested_faults.put(fault)
 
 
 def _databases(plan: Plan) -> str:

@@ -309,7 +309,6 @@ class Daemon(Publisher):
         """Fold a batch; False when there is not enough memory for it now."""
         for piece in batch.unreadable:
             self._lines.warning(name, f"unreadable: {piece}")
-        self._schedule.news()
         with self._lock:  # an `ack` between the two would commit records without their position
             try:
                 self._folder.fold(name, batch, self._clock())
@@ -322,6 +321,8 @@ class Daemon(Publisher):
                 self._internal_errors.note("fold", error)
             self._folder.computers.tell(log.warning)
             self._pending.setdefault(name, {}).update(batch.positions)
+            # Not before: a snapshot that `ack` makes meanwhile would take the news for its own.
+            self._schedule.news()
         while self._folder.set_aside:
             source, record, why = self._folder.set_aside.pop(0)
             self._quarantine.keep(source, record, why)

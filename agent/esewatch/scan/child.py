@@ -176,21 +176,21 @@ def main() -> int:
 
 def _stop_when_asked(stop: threading.Event, source: BinaryIO) -> None:
     """Set `stop` on SIGTERM and at the end of `source`."""
-    wishes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    stops: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def ask(_signal: int, _frame: FrameType | None) -> None:
         # A handler may not take the lock of an Event that it may have interrupted.
-        wishes.put(None)
+        stops.put(None)
 
     def listen() -> None:
         try:
             while os.read(source.fileno(), 1 << 16):
                 pass
         finally:
-            wishes.put(None)
+            stops.put(None)
 
     def obey() -> None:
-        wishes.get()
+        stops.get()
         stop.set()
 
     signal.signal(signal.SIGTERM, ask)

@@ -63,11 +63,16 @@ def build_sources(settings: Settings) -> list[Source]:
 
 
 def share_files(sources: Sequence[Source], settings: Settings) -> None:
-    """Let a file that the patterns of several entries find be read by the one whose kind it is."""
+    """Let a file that the patterns of several entries find be read by the one whose kind it is.
+
+    All that follow files share the number of files that the process may have open.
+    """
     patterns = _patterns(settings)
     kinds = {entry.name: entry.type for entry in settings.sources}
+    followers = sum(KINDS[kind].recognise is not None for kind in kinds.values())
     for source in sources:
         if isinstance(source, FollowedFiles):
+            source.share_open_files(followers)
             source.is_of_another = partial(_is_of_another, kinds[source.name], patterns)
 
 

@@ -12,10 +12,10 @@ from esewatch.expose.http.server import HttpServer
 from esewatch.threads import Worker
 
 
-class NobodyWishes:
+class NoRequests:
     """No signal comes, and the fold found no memory to say that it has ended."""
 
-    def next(self) -> signals.Wish | None:
+    def next(self) -> signals.Request | None:
         return None
 
 
@@ -30,6 +30,6 @@ class Watched:
 def test_a_fold_that_ended_without_a_word_ends_the_process() -> None:
     reader = Worker(lambda: None)
     reader.join(20)
-    wishes = cast("SignalRequests", NobodyWishes())
+    requests = cast("SignalRequests", NoRequests())
     watched = Watched()
-    assert not _wait(cast("Daemon", watched), cast("HttpServer", watched), wishes, reader)
+    assert not _wait(cast("Daemon", watched), cast("HttpServer", watched), requests, reader)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli import main
-from esewatch.cli.run.command import LOG_BYTES, set_up_logging
+from esewatch.cli.run.log_output import LOG_BYTES, set_up_logging
 from esewatch.cli.run.service import State, run_as_service
 from esewatch.model import EsewatchError
 

@@ -29,22 +29,22 @@ def test_a_reload_that_was_held_back_is_the_first_wish() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     # To this thread: another one, left by other tests, would not hold it.
     signal.pthread_kill(threading.get_ident(), signal.SIGHUP)
-    wishes = SignalRequests()
-    assert wishes.next() == "reload"
+    requests = SignalRequests()
+    assert requests.next() == "reload"
     assert signal.SIGHUP not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_of_many_reloads_one_waits_and_the_end_is_not_behind_them() -> None:
-    wishes = SignalRequests()
+    requests = SignalRequests()
     for _ in range(3):
         for _ in range(100):
             signal.raise_signal(signal.SIGHUP)
-        assert wishes.next() == "reload"
+        assert requests.next() == "reload"
     signal.raise_signal(signal.SIGHUP)
     signal.raise_signal(signal.SIGTERM)
     signal.raise_signal(signal.SIGINT)
-    wishes.ended()
-    assert [wishes.next() for _ in range(4)] == ["reload", "stop", "stop", "ended"]
+    requests.ended()
+    assert [requests.next() for _ in range(4)] == ["reload", "stop", "stop", "ended"]
 
 
 def test_nothing_is_wished_for_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 
@@ -153,6 +155,42 @@ def test_a_server_that_found_no_memory_serves_again(
     assert caplog.text.count("serves again") == 1
     server.watch()
     assert server._thread is None
+
+
+_SHORT_OF_MEMORY = """\
+import _thread
+import threading
+
+from esewatch.expose.http import server
+from esewatch.model import EsewatchError
+
+start, begun = _thread.start_new_thread, 0
+
+
+def end_before_the_first_line(*given):
+    global begun
+    begun += 1
+    return start(*given) if begun != 3 else 0
+
+
+_thread.start_new_thread = threading._start_new_thread = end_before_the_first_line
+server._START_SECONDS = 2.0
+http = server.HttpServer(None, "127.0.0.1:0")
+try:
+    http.start()
+except EsewatchError as error:
+    print(error)
+http.stop()
+"""
+
+
+def test_a_process_whose_server_found_no_memory_for_a_thread_comes_to_its_end() -> None:
+    """It ends to be started again; one that hangs instead is never started."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SHORT_OF_MEMORY],
+        capture_output=True, text=True, timeout=30, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("the HTTP server did not start on 127.0.0.1:")
 
 
 class _Once:

@@ -293,6 +293,23 @@ def test_the_owned_pages_are_found_below_a_branch_that_may_itself_be_cut_off(
         assert scan(made.write(tmp_path / "cut.edb")).kinds == {made.count + 1: "truncated"}
 
 
+@pytest.mark.parametrize("blank_from", [1, 2])
+@pytest.mark.parametrize("page_size", [4096, 32768])
+def test_an_interrupted_copy_of_the_full_size_is_not_good(
+    page_size: int, blank_from: int, tmp_path: Path
+) -> None:
+    path = ese_database.database(page_size).write(tmp_path / "a.edb")
+    size = path.stat().st_size
+    os.truncate(path, (blank_from + 1) * page_size)
+    os.truncate(path, size)
+
+    done = scan(path)
+
+    assert (done.kinds, done.counts.truncated) == ({blank_from: "truncated"}, 1)
+    assert done.counts.listed[0].offset == (blank_from + 1) * page_size
+    assert done.counts.uninitialized_pages == size // page_size - 1 - blank_from
+
+
 def test_a_dirty_database_may_be_as_short_as_it_is_until_its_logs_are_replayed(
     tmp_path: Path,
 ) -> None:
@@ -615,7 +632,7 @@ def test_a_page_that_never_holds_still_is_bad_in_the_end(tmp_path: Path, disk: D
 
 
 class Written(threading.Event):
-    """A wish to stop that nobody has; a pause in which a live writer ends its page at least."""
+    """A request to stop that nobody makes; a pause in which a live writer ends its page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -360,6 +360,57 @@ def test_without_a_broker_the_source_is_down_keeps_what_it_knows_and_goes_on_wit
         broker.kill()
 
 
+class Fault:
+    """A message that is an error, as librdkafka puts it among the others."""
+
+    def __init__(self, topic: str, error: Any) -> None:
+        self._topic, self._error = topic, error
+
+    def topic(self) -> str:
+        return self._topic
+
+    def partition(self) -> int:
+        return 0
+
+    def error(self) -> Any:
+        return self._error
+
+
+class Faulty:
+    """A consumer that loses its brokers, with an error among the messages it has."""
+
+    def __init__(self, source: KafkaSource, fault: Fault) -> None:
+        self._source, self._consumer = source, source._consumer
+        self.faults = [fault]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._consumer, name)
+
+    def consume(self, *arguments: Any) -> list[Any]:
+        messages = list(self._consumer.consume(*arguments))
+        if self.faults and any(each.error() is None for each in messages):
+            self._source._silent = True
+            return [self.faults.pop(), *messages]
+        return messages
+
+
+def test_messages_that_came_with_an_error_while_the_brokers_were_lost_are_read(
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
+) -> None:
+    from confluent_kafka import KafkaError  # noqa: PLC0415  # an extra
+
+    source = member(broker, tmp_path, topic, members)
+    read(source)
+    error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    faulty = source._consumer = Faulty(source, Fault(topic, error))
+    broker.send(topic, [logged(f"EX{number:02}", 1) for number in range(20)])
+
+    wait_for("the error is met", lambda: is_down(source) and not faulty.faults, 60)
+    read(source)
+
+    assert (told(source).records, told(source).duplicates) == (20, 0)
+
+
 def is_down(source: KafkaSource) -> bool:
     try:
         list(source.poll())

@@ -54,8 +54,8 @@ FLIP_AFTER, DAMAGE_AFTER = 10.0, 55.0
 _PRESENT = "the present is reached"
 _DAYS = re.compile(r"([\d.]+) of ([\d.]+) days")
 
-Wish = Literal["stop", "draw", "flip", "damage", "slow", "skip", "agent"]
-_BY_KEY: dict[str, Wish] = {
+Action = Literal["stop", "draw", "flip", "damage", "slow", "skip", "agent"]
+_BY_KEY: dict[str, Action] = {
     "f": "flip", "d": "damage", "s": "slow", "n": "skip", "a": "agent", "q": "stop"
 }  # fmt: skip
 
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
     """
     if sys.platform == "win32":
         raise EsewatchError(NOT_FOR_WINDOWS)
-    wishes = _listen_to_signals()
+    actions = _listen_to_signals()
     address = choose_address(options.listen)
     folder = make_folder(options.dir)
     print(f"esewatch demo: its folder is {folder}", flush=True)
@@ -128,7 +128,7 @@ def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
         watch = _watch_on_terminal if attended else _watch_in_lines
         with contextlib.closing(demo.last_events):
             try:
-                status = watch(demo, wishes, options.seconds)
+                status = watch(demo, actions, options.seconds)
             except _EndedError as error:
                 print(f"esewatch: {error}", file=sys.stderr)
                 status = 1
@@ -158,7 +158,7 @@ class _Demo:
         self._engines: dict[str, DemoProcess] = {}
         self._agent: DemoProcess | None = None
         self._begun = time.monotonic()
-        self._due: list[tuple[float, Wish]] = [(FLIP_AFTER, "flip"), (DAMAGE_AFTER, "damage")]
+        self._due: list[tuple[float, Action]] = [(FLIP_AFTER, "flip"), (DAMAGE_AFTER, "damage")]
 
     @property
     def elapsed(self) -> float:
@@ -213,22 +213,22 @@ class _Demo:
         if self._due and self.watched >= self._due[0][0]:
             self.do(self._due.pop(0)[1])
 
-    def do(self, wish: Wish) -> None:
+    def do(self, action: Action) -> None:
         """Do the action of a key, or of the story itself."""
         if self.past < 1.0:
             return
-        if wish == "agent":
+        if action == "agent":
             self._stop_or_start_agent()
-        elif wish == "flip":
+        elif action == "flip":
             self._harm(MAIL2, "flip_one", BAD, ahead=True)
             self.said = f"a bit of a page of {BAD} was flipped: its scan reads it in a minute"
-        elif wish == "damage":
+        elif action == "damage":
             self._harm(MAIL2, "flip_two", BAD, ahead=True)
             self.said = f"two bits of a page of {BAD} were flipped: that cannot be corrected"
-        elif wish == "slow":
+        elif action == "slow":
             self._harm(MAIL, "slow", KEEP, seconds=30.0, count=2)
             self.said = f"the next two requests to {KEEP} take 30 s: events 507 to 510"
-        elif wish == "skip":
+        elif action == "skip":
             self._harm(MAIL, "skip", NIGHTLY)
             self.said = f"the window of {NIGHTLY} was closed for this night: event 725"
 
@@ -291,16 +291,16 @@ def _next_minute(moment: float) -> float:
 
 
 def _watch_on_terminal(
-    demo: _Demo, wishes: "queue.SimpleQueue[Wish]", seconds: float | None
+    demo: _Demo, actions: "queue.SimpleQueue[Action]", seconds: float | None
 ) -> int:
     """Until it is ended or for `seconds`; exit status 1 when that was too short for the stories."""
 
     def pressed(key: str) -> None:
         if key.lower() in KEYS:
-            wishes.put(_BY_KEY[key.lower()])
+            actions.put(_BY_KEY[key.lower()])
 
     with Terminal.taken(pressed) as terminal:
-        for looked in _turns(demo, wishes, seconds):
+        for looked in _turns(demo, actions, seconds):
             if looked:
                 demo.look()
             size = shutil.get_terminal_size()
@@ -308,13 +308,15 @@ def _watch_on_terminal(
     return 1 if seconds is not None and demo.watched >= seconds and demo.told.missing else 0
 
 
-def _watch_in_lines(demo: _Demo, wishes: "queue.SimpleQueue[Wish]", seconds: float | None) -> int:
+def _watch_in_lines(
+    demo: _Demo, actions: "queue.SimpleQueue[Action]", seconds: float | None
+) -> int:
     """Until all stories were seen; exit status 1 when that takes too long."""
     for name, url in demo.open:
         print(f"{name}: {url}", flush=True)
     told: set[str] = set()
     tenth = -1
-    for _ in _turns(demo, wishes, UNATTENDED_SECONDS if seconds is None else seconds):
+    for _ in _turns(demo, actions, UNATTENDED_SECONDS if seconds is None else seconds):
         demo.look()
         if demo.past < 1.0 and int(demo.past * 10) > tenth:
             tenth = int(demo.past * 10)
@@ -333,21 +335,23 @@ def _watch_in_lines(demo: _Demo, wishes: "queue.SimpleQueue[Wish]", seconds: flo
     return 1
 
 
-def _turns(demo: _Demo, wishes: "queue.SimpleQueue[Wish]", seconds: float | None) -> Iterator[bool]:
+def _turns(
+    demo: _Demo, actions: "queue.SimpleQueue[Action]", seconds: float | None
+) -> Iterator[bool]:
     """A turn each second (True) and where the terminal has a new size (False), until the end."""
     fresh = True
     while seconds is None or demo.watched < seconds:
         yield fresh
         try:
-            wish = wishes.get(timeout=LOOK_SECONDS)
+            action = actions.get(timeout=LOOK_SECONDS)
         except queue.Empty:
             fresh = True
             continue
-        if wish == "stop":
+        if action == "stop":
             return
         fresh = False
-        if wish != "draw":
-            demo.do(wish)
+        if action != "draw":
+            demo.do(action)
 
 
 class _EndedError(EsewatchError):
@@ -371,19 +375,19 @@ def _say_goodbye(demo: _Demo) -> None:
         print(f"  {command} scan {demo.folder / MAIL2 / BAD / f'{BAD}.edb'}", flush=True)
 
 
-def _listen_to_signals() -> "queue.SimpleQueue[Wish]":
+def _listen_to_signals() -> "queue.SimpleQueue[Action]":
     """React to signals. The queue may be filled in the middle of anything."""
-    wishes: queue.SimpleQueue[Wish] = queue.SimpleQueue()
+    actions: queue.SimpleQueue[Action] = queue.SimpleQueue()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        wishes.put("stop")
+        actions.put("stop")
 
     def redraw(_signal: int, _frame: FrameType | None) -> None:
-        wishes.put("draw")
+        actions.put("draw")
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
         signal.signal(signal.SIGHUP, stop)
     signal.signal(signal.SIGWINCH, redraw)
-    return wishes
+    return actions

@@ -1,11 +1,7 @@
 """`esewatch run`: the daemon."""
 
 import argparse
-import json
-import logging
 import sys
-from datetime import UTC, datetime
-from logging.handlers import RotatingFileHandler
 from typing import Any
 
 from esewatch.cli.options import (
@@ -13,11 +9,9 @@ from esewatch.cli.options import (
     add_storage_option,
     add_web_config_option,
 )
+from esewatch.cli.run.log_output import set_up_logging
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
-
-LOG_BYTES = 10 << 20
-"""A log file that has grown to this is followed by a new one."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -85,34 +79,3 @@ def _run(options: argparse.Namespace) -> int:
     from esewatch.cli.run.process import run_daemon  # noqa: PLC0415
 
     return run_daemon(options)
-
-
-class _Formatter(logging.Formatter):
-    """One line a record, `key=value` or JSON."""
-
-    def __init__(self, form: str) -> None:
-        super().__init__()
-        self._form = form
-
-    def format(self, record: logging.LogRecord) -> str:
-        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        message = record.getMessage()
-        if record.exc_info:
-            message += "\n" + self.formatException(record.exc_info)
-        fields = {
-            "ts": time.replace("+00:00", "Z"),
-            "level": record.levelname.lower(),
-            "msg": message,
-        }
-        if self._form == "json":
-            return json.dumps(fields)
-        return f"ts={fields['ts']} level={fields['level']} msg={json.dumps(message)}"
-
-
-def set_up_logging(level: str, form: str, file: str | None = None) -> None:
-    """Log to stderr, or to a file, in one-line records. Raises OSError for a file."""
-    handler: logging.Handler = logging.StreamHandler(sys.stderr)
-    if file is not None:
-        handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=5, encoding="utf-8")
-    handler.setFormatter(_Formatter(form))
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -35,7 +35,7 @@ def run_daemon(options: argparse.Namespace) -> int:
     """Run until SIGTERM or SIGINT; SIGHUP reloads the configuration."""
     sys.setswitchinterval(SWITCH_SECONDS)
     _allow_open_files()
-    wishes = SignalRequests()
+    requests = SignalRequests()
     tell_signals_taken()  # before the configuration is read: see there
     settings = load_settings(options, runs=True)
     web = _web_configuration(options.web_config) if options.web_config else None
@@ -55,8 +55,8 @@ def run_daemon(options: argparse.Namespace) -> int:
             log.info("no configuration: watching what this machine has (%s)", kinds)
         if not settings.sources:
             log.warning("no sources are configured, so nothing is watched: see `sources:`")
-        reader = Worker(partial(_read, daemon, wishes))
-        asked = _wait(daemon, server, wishes, reader)
+        reader = Worker(partial(_read, daemon, requests))
+        asked = _wait(daemon, server, requests, reader)
     finally:
         end = time.monotonic() + STOP_SECONDS
         daemon.stop()
@@ -95,20 +95,20 @@ def _say_where(address: str, web: "WebConfiguration | None") -> None:
         log.warning("passwords go over the network as they are: set tls_server_config")
 
 
-def _read(daemon: Daemon, wishes: SignalRequests) -> None:
+def _read(daemon: Daemon, requests: SignalRequests) -> None:
     try:
         daemon.run()
     finally:
-        wishes.ended()
+        requests.ended()
 
 
-def _wait(daemon: Daemon, server: HttpServer, wishes: SignalRequests, reader: Worker) -> bool:
+def _wait(daemon: Daemon, server: HttpServer, requests: SignalRequests, reader: Worker) -> bool:
     """Wait until the end is requested; False when the reading thread has ended by itself."""
     reloads = Reloads(daemon)
     # One that found no memory to say so has ended too.
-    while (wish := wishes.next()) == "reload" or (wish is None and reader.running):
+    while (request := requests.next()) == "reload" or (request is None and reader.running):
         daemon.watch()
         server.watch()
-        if wish is not None:
+        if request is not None:
             reloads.ask()
-    return wish == "stop"
+    return request == "stop"

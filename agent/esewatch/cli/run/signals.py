@@ -16,14 +16,14 @@ from esewatch.threads import Worker
 
 log = logging.getLogger("esewatch")
 
-Wish = Literal["stop", "reload", "ended"]
+Request = Literal["stop", "reload", "ended"]
 
 WAIT_SECONDS = 1.0
 """A wait has a limit: on Windows no signal ends one without."""
 
 
 class SignalRequests:
-    """Wishes in the order in which they came. To be made in the main thread, which takes signals.
+    """Requests in the order in which they came. To be made in the main thread, which takes signals.
 
     SIGTERM and SIGINT are `stop`, SIGHUP is `reload`: one of them waits, however many came. One
     that came before, and was held by `early`, is there at once.
@@ -31,7 +31,7 @@ class SignalRequests:
 
     def __init__(self) -> None:
         # A signal may come in the middle of anything, so of `put` too.
-        self._queue: queue.SimpleQueue[Wish] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._reload_waits = False
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, self._stop)
@@ -51,21 +51,21 @@ class SignalRequests:
         """The daemon has ended by itself; from any thread."""
         self._queue.put("ended")
 
-    def next(self) -> Wish | None:
+    def next(self) -> Request | None:
         """The next one, None when none came within a second. For the main thread."""
         try:
-            wish = self._queue.get(timeout=WAIT_SECONDS)
+            request = self._queue.get(timeout=WAIT_SECONDS)
         except queue.Empty:
             return None
-        if wish == "reload":
+        if request == "reload":
             self._reload_waits = False
-        return wish
+        return request
 
 
 class Reloads:
     """Takes the configuration up, one at a time, and once more when asked meanwhile.
 
-    In a thread of its own: a reload may wait for a source, and a wish to stop must not.
+    In a thread of its own: a reload may wait for a source, and a request to stop must not.
     """
 
     def __init__(self, daemon: Daemon) -> None:

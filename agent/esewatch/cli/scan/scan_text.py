@@ -16,7 +16,7 @@ _WHAT = {
     "checksum": "checksum",
     "correctable": "one flipped bit a block, correctable",
     "wrong_page": "wrong page",
-    "truncated": "the file ends before or within it (was the copy finished?)",
+    "truncated": "missing: the file ends before its end, or it is blank (was the copy finished?)",
     "unreadable": "cannot be read (I/O error)",
 }
 

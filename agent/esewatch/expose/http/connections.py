@@ -10,6 +10,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what few have costs the others no memory
@@ -274,6 +275,17 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         self._listening = listening
         self._secure = secure or (lambda: None)
         self._handshake_seconds = handshake_seconds
+        self._pool: ThreadPoolExecutor | None = None
+
+    def set_default_executor(self, executor: ThreadPoolExecutor) -> None:  # type: ignore[override]
+        """Take the threads for calls that wait."""
+        super().set_default_executor(executor)
+        self._pool = executor
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """End the threads. asyncio starts one more for that, and waits for it to begin."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
 
     async def create_server(
         self, protocol_factory: Callable[[], asyncio.BaseProtocol], *args: Any, **kwargs: Any

@@ -8,8 +8,8 @@ import contextlib
 import logging
 import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.connections import AHEAD, ConnectionLimits, GuardedLoop, Secure
 from esewatch.model import EsewatchError
 from esewatch.names import reason_of
-from esewatch.threads import Worker
+from esewatch.threads import Worker, Workers
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,9 @@ WATCH_SECONDS = 0.5
 
 _START_SECONDS = 10.0
 """The thread that serves has to listen within this time."""
+
+_LOOK_SECONDS = 0.05
+"""Interval of the looks whether that thread has ended instead."""
 
 THREADS = 6
 """Threads that make answers: more than pages are made at once, so that a scrape never waits."""
@@ -175,7 +178,10 @@ class HttpServer:
         except (RuntimeError, MemoryError) as error:
             bound.close()
             raise EsewatchError(f"no thread for the HTTP server: {error}") from None
-        if not self._listening.wait(_START_SECONDS):
+        end = time.monotonic() + _START_SECONDS
+        while not self._listening.wait(_LOOK_SECONDS):
+            if self._thread.running and time.monotonic() < end:
+                continue
             self._end()
             raise EsewatchError(f"the HTTP server did not start on {self._address}")
 
@@ -216,7 +222,7 @@ class HttpServer:
     async def _serve(self, bound: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quietly)
-        loop.set_default_executor(_started(THREADS))
+        loop.set_default_executor(Workers(THREADS))
         self._loop, self._stop = loop, asyncio.Event()
         watch = asyncio.create_task(self._watch(self._stop))
         try:
@@ -242,18 +248,6 @@ class HttpServer:
             self._open.tidy(self._limits.request_seconds)
         await asyncio.sleep(1.0)
         self._open.tidy(0.0)
-
-
-def _started(threads: int) -> ThreadPoolExecutor:
-    """Threads that are started at once.
-
-    The start of a later one that finds no memory for its first line would be awaited for ever.
-    """
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="http")
-    all_there = threading.Barrier(threads)
-    for _ in range(threads):
-        pool.submit(all_there.wait)
-    return pool
 
 
 def _quietly(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

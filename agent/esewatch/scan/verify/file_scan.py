@@ -26,7 +26,7 @@ from esewatch.scan.results import (
     ScannedBadPage,
     ScanStep,
 )
-from esewatch.scan.verify.owned_pages import last_owned_page
+from esewatch.scan.verify.owned_pages import missing_page
 from esewatch.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
 from esewatch.scan.verify.suspect_pages import PAUSE_SECONDS, Suspects
 
@@ -341,8 +341,7 @@ class _Scan:
     def _last(self, ended: Ended) -> ScanStep:
         """The step with the result; a file that was cut has the page in it that is missing."""
         found = []
-        if ended == "complete" and self._was_cut():
-            number = max(1, number_at(self._end, self._page_size))
+        if ended == "complete" and (number := self._missing()):
             found.append(self._bad(number, "truncated"))
         if not os.path.exists(self._file.path):  # noqa: PTH110 - never raises
             self._remarks.append("the file was deleted or renamed while it was read")
@@ -367,17 +366,17 @@ class _Scan:
         )
         return step
 
-    def _was_cut(self) -> bool:
-        """True if the file ends within a page, or before the last page that it must have.
+    def _missing(self) -> int:
+        """Number of the page that the file ends within, or that it must have and has not; else 0.
 
-        A dirty database may be that short until its logs are replayed.
+        A dirty database may lack pages until its logs are replayed.
         """
+        behind = max(1, number_at(self._end, self._page_size))
         if self._end < self._size or self._end <= HEADER_PAGES * self._page_size:
-            return True
+            return behind
         if self._header.state != "clean":
-            return False
-        last = last_owned_page(self._file, self._page_size)
-        return offset_of(last + 1, self._page_size) > self._end
+            return 0
+        return missing_page(self._file, self._page_size, behind)
 
 
 def _whole(options: ScanOptions, page_size: int) -> int:

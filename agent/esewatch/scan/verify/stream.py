@@ -71,7 +71,7 @@ class _Reader:
         self.worker = Worker(self.run)
 
     def run(self) -> None:
-        """Until the pieces, the file, the time or the wish of the consumer end."""
+        """Until the pieces, the file or the time end, or the consumer asks for no more."""
         job = self._job
         try:
             for number in self._numbers:

@@ -158,7 +158,7 @@ class _Reader:
         self._counted: set[tuple[str, str]] = set()
         """Running totals (metric, instance) that were above 0."""
         self._saved = 0
-        """How many of them the journal has."""
+        """Number of those that the journal has."""
         self._present: dict[str, bool] = {}
         self._volumes: dict[str, str] | None = None
 

@@ -2,7 +2,8 @@
 
 Of a record of another provider nothing is read but its template. The usual record gives
 its fields by one look at the values of its template (`shapes.py`); any other takes the
-careful way (`unfold.py`), with the same result.
+careful way (`unfold.py`), with the same result. Records like one that was read before are
+taken many at once (`record_plans.py`), where that could be compiled.
 """
 
 import struct
@@ -11,9 +12,16 @@ from typing import Final
 
 from esewatch.ese.companions.companion_row import Envelope
 from esewatch.ese.events.from_strings import Around
-from esewatch.sources.evtx.binxml import INSTANCE_HEADER_BYTES
 from esewatch.sources.evtx.chunks import CHUNK_BYTES
-from esewatch.sources.evtx.shapes import VALUES
+from esewatch.sources.evtx.record_plans import COMPILED, RecordPlans
+from esewatch.sources.evtx.shapes import (
+    ALL_IN_ONE,
+    BEGIN,
+    CONTENT,
+    INSTANCE_BYTES,
+    TEMPLATE_INSTANCE,
+    VALUES,
+)
 from esewatch.sources.evtx.templates import FAILURES, Definitions, Template, Templates, why
 from esewatch.sources.evtx.unfold import LEVELS, Unfolder
 from esewatch.sources.evtx.values import (
@@ -26,17 +34,9 @@ from esewatch.sources.evtx.values import (
     texts_of,
 )
 
-_CONTENT: Final = 24
-"""Offset in a record at which its content begins."""
-_BEGIN: Final = struct.Struct("<IQ8x5s5xI")
-"""A record from its size on: that, its id, the begin of its content, offset of its template."""
-_TEMPLATE_INSTANCE: Final = b"\x0f\x01\x01\0\x0c"
-_INSTANCE_BYTES: Final = 4 + INSTANCE_HEADER_BYTES
-"""Of an instance with the header of its fragment, up to its values."""
 _DESCRIPTORS: Final = struct.Struct("<HBx")
 _BARE: Final = struct.Struct("<IIHB")
 """The offset of a definition, then `VALUES`."""
-_ALL_IN_ONE: Final = (0,)
 
 
 class RecordReader:
@@ -49,16 +49,29 @@ class RecordReader:
         self._definitions = Definitions(data, templates)
         self._unfolder = Unfolder(data, self._definitions)
 
-    def wanted(self, offsets: Iterable[int], after: int) -> Iterator[tuple[Around, list[str]]]:
+    def wanted(self, offsets: list[int], after: int) -> Iterator[tuple[Around, list[str]]]:
         """Fields and strings of the records at `offsets` whose id is greater than `after`."""
-        data, definitions, begin_of = self._data, self._definitions, _BEGIN.unpack_from
+        if not COMPILED:
+            yield from self._one_by_one(offsets, after)
+            return
+        plans, done = RecordPlans(self._data, self._definitions), 0
+        while done < len(offsets):
+            found, done = plans.take(offsets, done, after)
+            yield from found
+            for at in offsets[done : done + 1]:
+                yield from self._one_by_one((at,), after)
+                plans.learn(at)
+            done += 1
+
+    def _one_by_one(self, offsets: Iterable[int], after: int) -> Iterator[tuple[Around, list[str]]]:
+        data, definitions, begin_of = self._data, self._definitions, BEGIN.unpack_from
         for at in offsets:
             try:
                 size, record_id, begin, definition = begin_of(data, at + 4)
                 if record_id <= after:
                     continue
                 found, wanted = None, False
-                if begin == _TEMPLATE_INSTANCE:
+                if begin == TEMPLATE_INSTANCE:
                     template = definitions[definition]
                     if template.unwanted:
                         continue
@@ -74,19 +87,19 @@ class RecordReader:
     def head(self, at: int) -> Envelope:
         """The fields of a record. Raises one of `FAILURES` where it is damaged, as the next two."""
         found = self.quick(at)
-        around = found[0] if found else self._unfolder.head(self._unfolder.event(at + _CONTENT))
+        around = found[0] if found else self._unfolder.head(self._unfolder.event(at + CONTENT))
         return Envelope(*around)
 
     def quick(self, at: int) -> tuple[Around, list[str]] | None:
         """Fields and strings of a usual record of a wanted provider; None of another."""
-        size, _, begin, definition = _BEGIN.unpack_from(self._data, at + 4)
-        if begin != _TEMPLATE_INSTANCE:
+        size, _, begin, definition = BEGIN.unpack_from(self._data, at + 4)
+        if begin != TEMPLATE_INSTANCE:
             return None
         return self._quick(at, size, self._definitions[definition], definition)
 
     def careful(self, at: int) -> tuple[Around, list[str]]:
         """Fields and strings of any record."""
-        event = self._unfolder.event(at + _CONTENT)
+        event = self._unfolder.event(at + CONTENT)
         return self._unfolder.head(event), self._unfolder.strings(event)
 
     def _quick(
@@ -97,7 +110,7 @@ class RecordReader:
         if shape is None:
             return None
         provider, channel, computer, _, key_bytes, layouts = shape
-        data, values = self._data, at + _CONTENT + _INSTANCE_BYTES
+        data, values = self._data, at + CONTENT + INSTANCE_BYTES
         values += template.size if definition == values else 0
         place = values + key_bytes
         layout = layouts[data[values:place]]
@@ -120,8 +133,8 @@ class RecordReader:
         if not (length and (template.wanted or self._is_wanted(provider))):
             return head, []
         place += layout.size - VALUES.size
-        if begin != _TEMPLATE_INSTANCE:
-            if begin[0] != _TEMPLATE_INSTANCE[-1]:
+        if begin != TEMPLATE_INSTANCE:
+            if begin[0] != TEMPLATE_INSTANCE[-1]:
                 return None
             place -= 4  # an instance without the header of a fragment
             inner, count, first, first_kind = _BARE.unpack_from(data, place - 4)
@@ -132,7 +145,7 @@ class RecordReader:
         if inner == place:
             place += payload.size
             count, first, first_kind = VALUES.unpack_from(data, place)
-        if first_kind == STRINGS and slots == _ALL_IN_ONE:
+        if first_kind == STRINGS and slots == ALL_IN_ONE:
             start = place + 4 + 4 * count
             behind = start + first
             return (head, strings_of(data[start:behind])) if behind <= at + size else None

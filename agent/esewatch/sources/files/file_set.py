@@ -1,6 +1,7 @@
 """The set of files of a source: new, grown, renamed, rewritten, compressed, gone."""
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
@@ -30,6 +31,9 @@ from esewatch.sources.files.followed_file import FollowedFile
 from esewatch.sources.files.raw_file import RawFile, read_at
 from esewatch.sources.files.text_file import TextFile
 
+if sys.platform != "win32":
+    import resource
+
 REMEMBERED = 1000
 """Lost files whose position is kept at least, in case they come back under another name.
 
@@ -42,6 +46,9 @@ MAX_OPEN = 0 if os.name == "nt" else 200
 None on Windows, where an open file could not be renamed by its writer.
 """
 
+OTHERS_OPEN = 256
+"""Open files that are left to all but the sources of texts: connections, journals, libraries."""
+
 TINY = 4
 """A shorter file does not show its encoding yet."""
 
@@ -51,6 +58,16 @@ PATIENCE = 12
 
 ALIKE = 64
 """Files that begin alike, such as with one header, that a new one is compared with."""
+
+
+def max_open(sources: int) -> int:
+    """Files that each of so many sources may keep open within the limit of the process."""
+    if sys.platform == "win32":
+        return MAX_OPEN
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return MAX_OPEN
+    return max(1, min(MAX_OPEN, (limit - OTHERS_OPEN) // max(1, sources)))
 
 
 class WaitingFile(msgspec.Struct, gc=False):
@@ -82,6 +99,7 @@ class FileSet:
         self.touched: dict[str, FollowedFile] = {}
         """Files whose position is to be committed."""
         self.settle_seconds = settle_seconds
+        self.max_open = max_open(1)
         self.clock = clock
         self._paths = list(paths)
         self._form = form
@@ -198,7 +216,7 @@ class FileSet:
 
     def trim(self) -> None:
         """Close the least recently read files where too many are open."""
-        for key, file in list(self._opened.items())[: -MAX_OPEN or None]:
+        for key, file in list(self._opened.items())[: -self.max_open or None]:
             if not file.detached:
                 file.close()
             if file.text is None:

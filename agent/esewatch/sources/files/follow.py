@@ -11,7 +11,7 @@ from esewatch import names
 from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.files.file_search import MovedError, open_known
-from esewatch.sources.files.file_set import PATIENCE, FileSet
+from esewatch.sources.files.file_set import PATIENCE, FileSet, max_open
 from esewatch.sources.files.followed_file import FollowedFile
 from esewatch.sources.files.raw_file import open_raw, open_regular
 from esewatch.sources.files.text_file import BLOCK, LONGEST, Lines, TextFile
@@ -84,6 +84,10 @@ class FollowedFiles:
         self._records: list[Record] = []
         self._unreadable: list[Unreadable] = []
         self._bytes = 0
+
+    def share_open_files(self, sources: int) -> None:
+        """Keep so few files open that as many can be by each of so many sources."""
+        self._set.max_open = max_open(sources)
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
         """Restore the positions of the journal, once, before the first poll."""

@@ -53,7 +53,7 @@ class KafkaSource:
         self._queue: list[tuple[int, list[Any]]] = []
         """Messages that were taken from the consumer and are not folded."""
         self._problem: EsewatchError | None = None
-        """Met in a callback of the consumer, which is not to raise."""
+        """Met in a callback of the consumer, which is not to raise, or among messages."""
         self._silent = False
         self._in_several: set[str] = set()
         """Computers that are in several partitions, as the log says."""
@@ -94,7 +94,6 @@ class KafkaSource:
             for partition in list(self._partitions.values()):
                 self._commit(partition)
             messages = [] if self._queue else self._read()
-            self._sort(messages)
             while self._queue:
                 number, of_partition = self._queue[0]
                 if (owned := self._partitions.get(number)) is not None:
@@ -140,15 +139,17 @@ class KafkaSource:
             self._problem = SourceError(error.str())
 
     def _read(self) -> list[Any]:
-        messages = self._consumer.consume(MESSAGES, WAIT_SECONDS)
+        messages = list(self._consumer.consume(MESSAGES, WAIT_SECONDS))
+        self._sort(messages)
         if self._problem is not None:
             problem, self._problem = self._problem, None
             raise problem
         if self._silent and not messages:
             raise SourceError("no broker answers")
-        return list(messages)
+        return messages
 
     def _sort(self, messages: list[Any]) -> None:
+        """Queue all of them, errors among them or not: the consumer does not give them again."""
         by_partition: dict[int, list[Any]] = {}
         for message in messages:
             owned = self._partitions.get(message.partition())
@@ -160,9 +161,9 @@ class KafkaSource:
                 if owned is not None:
                     owned.at_end.add(message.topic())
             elif not error.retriable():
-                raise SourceError(f"{message.topic()}: {error.str()}")
-        for number, group in by_partition.items():
-            self._queue.append((number, group))
+                reason = f"{message.topic()}: {error.str()}"
+                self._problem = self._problem or SourceError(reason)
+        self._queue += by_partition.items()
 
     def _fold(self, owned: Partition, messages: list[Any]) -> None:
         records, unreadable = self._decoder.decode(messages)

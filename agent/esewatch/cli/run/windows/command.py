@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
-from esewatch.cli.run.windows.prepare import NO_RULE, WindowsServer, Wishes, prepare, restore
+from esewatch.cli.run.windows.prepare import (
+    NO_RULE,
+    ServiceSettings,
+    WindowsServer,
+    prepare,
+    restore,
+)
 from esewatch.model import EsewatchError
 
 PURGE_SECONDS = 60.0
@@ -84,13 +90,13 @@ def change(server: WindowsServer, data: Path, template: Path, options: argparse.
             for folder in (template.parent / "app").rglob("__pycache__"):
                 shutil.rmtree(folder, ignore_errors=True)
         else:
-            wishes = Wishes(
+            settings = ServiceSettings(
                 account=options.account,
                 port=_port(options.listen_address),
                 firewall=options.firewall,
                 show_counters=options.counters == "show",
             )
-            prepare(server, data, template, wishes, said.append)
+            prepare(server, data, template, settings, said.append)
     except ValueError as error:
         raise EsewatchError(str(error)) from error
     finally:

@@ -80,7 +80,7 @@ class WindowsServer(Protocol):
         """Output of a program of Windows. OSError with its message when it fails."""
 
 
-class Wishes(NamedTuple):
+class ServiceSettings(NamedTuple):
     """Settings that the administrator wants other than by default."""
 
     account: str = VIRTUAL_ACCOUNT
@@ -93,19 +93,21 @@ class Wishes(NamedTuple):
 Say = Callable[[str], None]
 
 
-def prepare(server: WindowsServer, data: Path, template: Path, wishes: Wishes, say: Say) -> None:
+def prepare(
+    server: WindowsServer, data: Path, template: Path, settings: ServiceSettings, say: Say
+) -> None:
     """Give the service what it needs. Raises OSError, ValueError."""
-    sid = server.sid(wishes.account)
+    sid = server.sid(settings.account)
     for part, writes in (("", False), ("state", True), ("logs", True)):
         server.make_folder(data / part, folder_descriptor(sid, writes=writes))
-    say(f"{data}: {wishes.account} may read, and write in state and logs")
+    say(f"{data}: {settings.account} may read, and write in state and logs")
     configuration = data / "esewatch.yml"
     if not configuration.exists():
         _make_configuration(server, configuration, template, say)
-    _let_read(server, sid, wishes.account, say)
-    if wishes.show_counters:
+    _let_read(server, sid, settings.account, say)
+    if settings.show_counters:
         _show_counters(server, _Notes(data), say)
-    _set_rule(server, wishes, say)
+    _set_rule(server, settings, say)
     _try(partial(_quote_program, server, say), say)
     # Without them a failed service stays ended until somebody starts it.
     for words in (("failure", "reset=", "86400", "actions=", _RESTARTS), ("failureflag", "1")):
@@ -214,17 +216,17 @@ def _quote_program(server: WindowsServer, say: Say) -> None:
         say("the path of the service's program is in quotes now")
 
 
-def _set_rule(server: WindowsServer, wishes: Wishes, say: Say) -> None:
+def _set_rule(server: WindowsServer, settings: ServiceSettings, say: Say) -> None:
     """One rule of ours, or none."""
     # There may be none: netsh calls that a failure.
     _try(partial(server.run, *_FIREWALL, "delete", "rule", _RULE), lambda _: None)
-    if wishes.firewall == NO_RULE:
+    if settings.firewall == NO_RULE:
         return
     server.run(
         *_FIREWALL, "add", "rule", _RULE, "dir=in", "action=allow", "protocol=TCP",
-        f"localport={wishes.port}", f"remoteip={wishes.firewall}",
+        f"localport={settings.port}", f"remoteip={settings.firewall}",
     )  # fmt: skip
-    say(f"firewall: {wishes.firewall} may reach port {wishes.port}")
+    say(f"firewall: {settings.firewall} may reach port {settings.port}")
 
 
 class _Notes:

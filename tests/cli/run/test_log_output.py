@@ -1,0 +1,88 @@
+"""The log of the daemon where its file cannot be written: no line is lost, and no traceback."""
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from esewatch.cli.run.log_output import set_up_logging
+
+log = logging.getLogger("esewatch")
+FULL = Path("/dev/full")
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    before = (root.handlers[:], root.level, logging.raiseExceptions)
+    yield
+    for handler in root.handlers:
+        if handler not in before[0]:
+            with contextlib.suppress(OSError):
+                handler.close()
+    root.handlers[:], root.level, logging.raiseExceptions = before
+
+
+def messages(text: str) -> list[str]:
+    return [json.loads(line)["msg"] for line in text.splitlines()]
+
+
+def writes_to(handler: logging.Handler, path: Path) -> None:
+    """Let the handler write there; /dev/full is a full disk."""
+    assert isinstance(handler, logging.FileHandler)
+    with contextlib.suppress(OSError):
+        handler.close()
+    handler.stream = path.open("a", encoding="utf-8")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_what_a_full_disk_does_not_take_is_on_standard_error_with_one_line_that_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "esewatch.log"
+    set_up_logging("info", "json", str(file))
+    (handler,) = logging.getLogger().handlers
+    log.info("before")
+    writes_to(handler, FULL)
+
+    log.info("one")
+    log.info("two")
+
+    assert messages(capsys.readouterr().err) == [
+        f"{file}: No space left on device: the log goes to standard error meanwhile",
+        "one",
+        "two",
+    ]
+    writes_to(handler, file)
+    log.info("after")
+    writes_to(handler, FULL)
+    log.info("full again")
+
+    assert messages(file.read_text()) == ["before", "after"]
+    assert len(messages(capsys.readouterr().err)) == 2
+
+
+def test_a_full_file_whose_name_cannot_be_changed_is_told_and_no_line_is_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "esewatch.log"
+    set_up_logging("info", "json", str(file))
+    (handler,) = logging.getLogger().handlers
+    handler.maxBytes = 100  # type: ignore[attr-defined]
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "rename", refused)
+    for number in range(5):
+        log.info("line %d with some words more", number)
+
+    written = messages(file.read_text()) + messages(capsys.readouterr().err)
+    assert {each for each in written if each.startswith("line")} == {
+        f"line {number} with some words more" for number in range(5)
+    }
+    assert any("Permission denied" in each for each in written)
