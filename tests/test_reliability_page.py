@@ -33,6 +33,7 @@ IN_USE = {
     "known bad pages": f"{integrity.MAX_BAD_PAGES:,}",
     "files of a source": f"{file_search.MAX_FILES:,}",
     "text files of a source that are gone": f"{file_set.REMEMBERED:,}",
+    "text files that a source keeps open": str(file_set.MAX_OPEN),
     "bytes of a line": f"{text_file.LONGEST // MIB} MiB",
     "bytes of an answer": f"{scrape.MAX_BYTES // MIB} MiB",
     "counters of an answer": f"{exporter.MAX_READINGS:,}",
