@@ -71,6 +71,17 @@ class RecordPlans:
         least = min(after, _LARGEST_AFTER)
         return _records.alike(self._data, offsets, begin, least, self._plans, _LEVELS)
 
+    def is_unwanted(self, at: int, after: int) -> bool:
+        """True of a record of another provider by its template; `take` then skips its like."""
+        with suppress(*FAILURES):
+            _, record_id, begin, definition = BEGIN.unpack_from(self._data, at + 4)
+            if record_id > after and begin == TEMPLATE_INSTANCE:
+                unwanted = self._definitions[definition].unwanted
+                if unwanted:
+                    self._plans[definition] = None
+                return unwanted
+        return False
+
     def learn(self, at: int) -> None:
         """Plan for records like the one at `at`, which was read by itself."""
         with suppress(*FAILURES):
@@ -78,9 +89,7 @@ class RecordPlans:
             template = self._definitions.get(definition)
             if begin != TEMPLATE_INSTANCE or template is None:
                 return
-            if template.unwanted:
-                self._plans[definition] = None
-            elif template.wanted and self._tried[definition] < _MOST:
+            if template.wanted and self._tried[definition] < _MOST:
                 self._tried[definition] += 1
                 if (plan := self._plan(at, template, definition)) is not None:
                     self._plans[definition] = (*(self._plans.get(definition) or ()), plan)

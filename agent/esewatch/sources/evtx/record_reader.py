@@ -54,13 +54,18 @@ class RecordReader:
         if not COMPILED:
             yield from self._one_by_one(offsets, after)
             return
-        plans, done = RecordPlans(self._data, self._definitions), 0
+        plans, done, wanted = RecordPlans(self._data, self._definitions), 0, 0
         while done < len(offsets):
             found, done = plans.take(offsets, done, after)
+            wanted += len(found)
             yield from found
             for at in offsets[done : done + 1]:
-                yield from self._one_by_one((at,), after)
-                plans.learn(at)
+                if not plans.is_unwanted(at, after):
+                    wanted += 1
+                    yield from self._one_by_one((at,), after)
+                    # Of few records among many others a plan costs more than it saves.
+                    if wanted * 4 > done:
+                        plans.learn(at)
             done += 1
 
     def _one_by_one(self, offsets: Iterable[int], after: int) -> Iterator[tuple[Around, list[str]]]:
