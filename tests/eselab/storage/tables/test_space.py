@@ -58,6 +58,8 @@ def create(disk: Disk, *, page_size: int = 4096) -> Spaces:
     with store.begin() as transaction:
         transaction.extend(AT_FIRST)
         root = Space.create(store, transaction, range(1, AT_FIRST + 1), 1)
+        header = root.external_header(AT_FIRST)
+        BTree.create(store, root, transaction, 1, root=1, header=header)
         pages = range(CHILD, CHILD + EXTENT)
         root.claim(transaction, pages)
         Space.create(store, transaction, pages, 7, root)
