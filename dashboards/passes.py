@@ -89,8 +89,10 @@ def passes() -> list[Panel]:
 def damage() -> list[Panel]:
     """What is damaged, and what went wrong?"""
     logged = f"ese_engine_errors_total{{{INSTANCE}}}"
-    # The first error of a kind is no increase: its series begins with it.
-    errors = f"({logged} unless {logged} offset 1d or increase({logged}[1d]))"
+    # The first error of a kind is no increase: its series begins with it. That of an agent which
+    # was down a day ago does not.
+    before = f"last_over_time(({logged} offset 1d)[7d:1h])"
+    errors = f"({logged} unless {before} or increase({logged}[1d]))"
     operation = f"{SERIES} {{{{operation}}}}"
     return [
         finish(

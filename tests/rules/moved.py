@@ -34,6 +34,11 @@ def parts(values: str, at: int) -> tuple[list[str], list[str]]:
     return before, after
 
 
+def samples(values: str) -> int:
+    """Of a series of promtool."""
+    return sum(map(_count, values.split()))
+
+
 def _count(word: str) -> int:
     found = RUN.fullmatch(word)
     if found is None:
@@ -60,19 +65,19 @@ def seconds(duration: str) -> float:
 
 def doubled(case: dict[str, Any], leave_out: Collection[str] = ()) -> dict[str, Any] | None:
     """The case with all of it from a second worker as well; None where it asks of no alert."""
-    tests = [test for test in _asked(case) if test["alertname"] not in leave_out]
+    tests = [test for test in asked(case) if test["alertname"] not in leave_out]
     return _told(case, tests, told_by_two)
 
 
 def moved(case: dict[str, Any]) -> dict[str, Any] | None:
     """The case with a move, a third of the way to the last alert that fires; None without any."""
-    tests = [test for test in _asked(case) if test.get("exp_alerts")]
+    tests = [test for test in asked(case) if test.get("exp_alerts")]
     last = max((seconds(test["eval_time"]) for test in tests), default=0.0)
     at = int(last / 3 / seconds(case["interval"]))
     return _told(case, tests, lambda series: handed_over(series, at))
 
 
-def _asked(case: dict[str, Any]) -> list[dict[str, Any]]:
+def asked(case: dict[str, Any]) -> list[dict[str, Any]]:
     """What it asks of alerts that name no instance: the others are of one worker."""
     return [
         test

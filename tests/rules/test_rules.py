@@ -66,6 +66,7 @@ VOCABULARY = {
     "job": {"esewatch"},
     "alertname": {rule["alert"] for rule in alerts()},
     "alertstate": {"firing"},
+    "ese_instance": {""},
     "severity": {"critical", "warning"},
     "physical_only": {"false", "true"},
 }
