@@ -56,6 +56,15 @@ def test_any_other_account_has_its_own_below_its_state(
     assert load_settings(told(), runs=True).journal == str(below)
 
 
+def test_an_account_without_a_home_means_the_journal_of_the_system(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = of_system(monkeypatch, machine / "lib", writable=False)
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(os.path, "expanduser", str)
+    assert load_settings(told(), runs=True).journal == str(journal)
+
+
 def test_a_command_that_only_reads_takes_the_journal_that_is_there(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,8 @@
 """`report` on a made-up farm: the advice of `advise`, as of the same moment."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -215,3 +218,66 @@ def test_a_finding_that_needs_a_person_is_status_1_as_for_advise(
         capsys.readouterr()
         assert main(["report", str(path), "-o", str(page)]) == status
     assert capsys.readouterr().out.splitlines()[-1] == f"1 database: {result}"
+
+
+def test_errors_that_checkdb_left_are_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, page = tmp_path / "ERRORLOG", tmp_path / "report.html"
+    log.write_text(
+        "2026-06-21 02:00:00.00 spid52      DBCC CHECKDB (sales) executed by CONTOSO\\sql found 3"
+        " errors and repaired 0 errors. Elapsed time: 0 hours 2 minutes 5 seconds.\n"
+        "2026-06-21 03:00:00.00 spid52      DBCC CHECKDB (hr) executed by CONTOSO\\sql found 0"
+        " errors and repaired 0 errors. Elapsed time: 0 hours 2 minutes 5 seconds.\n"
+    )
+    assert main(["report", "--computer", "sql01", str(log), "-o", str(page)]) == 1
+    assert capsys.readouterr().out == (
+        "2 databases of SQL Server: 1 with errors that CHECKDB left\n"
+    )
+    assert (
+        "CHECKDB left errors in 1 of 2 databases of SQL Server: sales on sql01."
+        in Page(page.read_text()).text
+    )
+
+
+def test_a_pass_that_ran_at_the_last_record_runs(log: Path, tmp_path: Path) -> None:
+    main(["report", str(log), "-o", str(tmp_path / "report.html")])
+    text = Page((tmp_path / "report.html").read_text()).text
+
+    assert "no event since" not in text
+    assert "running" in text
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_one_line_that_names_the_output(log: Path) -> None:
+    command = [sys.executable, "-m", "esewatch"]
+    full = Path("/dev/full")
+    for words, named in (
+        (["report", str(log), "-o", str(full)], "/dev/full"),
+        (["events", str(log)], "standard output"),
+    ):
+        with full.open("w") as output:
+            done = subprocess.run(
+                [*command, *words], stdout=output, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert (done.returncode, done.stderr) == (
+            2, f"esewatch: {named}: No space left on device\n",
+        )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other systems allow no such file names")
+def test_details_in_a_folder_whose_name_is_no_text(log: Path, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    page = folder / "report.html"
+    command = [
+        "report",
+        str(log),
+        "-o",
+        str(page),
+        "--details",
+        str(folder / os.fsdecode(b"e\xfe")),
+    ]
+
+    assert main(command) in {0, 1}
+    assert "e%FE/0001.html" in page.read_text()

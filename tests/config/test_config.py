@@ -201,6 +201,9 @@ def test_the_encodings_that_editors_write_are_read(encoding: str, tmp_path: Path
     assert load(path).providers == ["Müller"]
 
 
+BEYOND = "not YAML: found a character or a version beyond all that exist"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -209,6 +212,9 @@ def test_the_encodings_that_editors_write_are_read(encoding: str, tmp_path: Path
         (b"\n\njournal: a\x01", "3: found the character U+0001, allowed: printable text"),
         (b"#" * (1 << 20) + b"#", "1: found more than 1048576 bytes, allowed: 1048576"),
         (b"[" * (1 << 20), "1: found more than 12 levels, allowed: 12"),
+        (b'\njournal: "\\U00110000"', f"2: {BEYOND}"),
+        (b'journal: "\\UFFFFFFFF"', f"1: {BEYOND}"),
+        (b"%YAML 1." + b"9" * 5000 + b"\n---\n", f"1: {BEYOND}"),
     ],
 )
 def test_hostile_bytes_are_one_line(content: bytes, message: str, tmp_path: Path) -> None:
@@ -342,3 +348,10 @@ def test_settings_cannot_be_changed_after_they_were_checked() -> None:
     with pytest.raises(AttributeError):
         settings.max_databases = 3  # type: ignore[misc]
     assert msgspec.structs.asdict(settings)["max_databases"] == 1000
+
+
+@pytest.mark.parametrize("number", ["1e99", "1e15", "0.000001", "2.5e20", "120.5"])
+def test_a_number_is_shown_as_it_can_be_read(number: str, tmp_path: Path) -> None:
+    settings = load(written(tmp_path, f"policy: {{ratio_high: {number}, ratio_low: 0.0000001}}\n"))
+
+    assert load(written(tmp_path, dump(settings))) == settings

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from esewatch.model import EsewatchError
 from esewatch.scan.position import Positions, default_folder
 from esewatch.scan.results import MAX_LISTED, Counts, Place, ScannedBadPage
 
@@ -168,3 +169,12 @@ def test_the_folder_is_that_of_the_systems_own_rules(monkeypatch: pytest.MonkeyP
     assert default_folder({}, "linux") == Path("/home/ann/.local/state/esewatch/scan")
     assert default_folder({"XDG_STATE_HOME": "odd"}, "linux") == default_folder({}, "linux")
     assert default_folder({"LOCALAPPDATA": "/l"}, "win32") == Path("/l/esewatch/scan")
+
+
+def test_an_account_without_a_home_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "expanduser", str)
+
+    with pytest.raises(
+        EsewatchError, match="no home folder for positions: name one in XDG_STATE_HOME"
+    ):
+        default_folder({}, "linux")

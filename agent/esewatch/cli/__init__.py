@@ -11,12 +11,12 @@ from esewatch.cli import block_sighup  # noqa: F401 - before what takes time
 import argparse
 import importlib
 import io
-import os
 import sys
 from collections.abc import Sequence
 
 from esewatch import __version__
 from esewatch.cli.help.parser import FAILED, CommandParser
+from esewatch.cli.inputs.output import drop_stdout, of_stdout
 from esewatch.ese.pages import kernels
 from esewatch.model import EsewatchError
 from esewatch.names import visible
@@ -96,13 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EsewatchError as error:
         return _failed(error)
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_stdout()  # the reader (head, less) has seen enough
         return 0
     except KeyboardInterrupt:
         return 130
     except OSError as error:
         named = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        if of_stdout(error):
+            named = ["standard output"]
         return _failed(": ".join([*named, error.strerror or str(error)]))
     except MemoryError:
         return _failed("there is too little memory")

@@ -62,7 +62,10 @@ def _own_journal(journal: Path, *, runs: bool) -> Path:
     if sys.platform == "win32" or _writable(journal.parent):
         return journal
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    own = Path(state).expanduser() / "esewatch" / journal.name
+    try:
+        own = Path(state).expanduser() / "esewatch" / journal.name
+    except RuntimeError:  # an account without a home folder
+        return journal
     return own if runs or own.exists() or not journal.parent.is_dir() else journal
 
 

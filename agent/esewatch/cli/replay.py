@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from esewatch.advice.base.finding import counted
 from esewatch.advice.history.surroundings import is_damaged
+from esewatch.cli.inputs.output import naming
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.config.units import parse_duration, show_duration
@@ -141,6 +142,7 @@ def write_replay(options: argparse.Namespace) -> int:
         )
     reader = Reader(options, companions=True, ese_only=True, beside=True)
     with ExitStack() as closing:
+        closing.enter_context(naming(output))
         made = tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent)
         folder = Path(closing.enter_context(made))
         spool: SortedSpool[_Item] = SortedSpool(folder)

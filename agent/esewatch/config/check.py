@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from esewatch.config.build import Problems
-from esewatch.config.settings import PageScan, Policy, Settings, SourceSettings
+from esewatch.config.settings import Kafka, PageScan, Policy, Settings, SourceSettings
 from esewatch.config.tree import Node, quote
 
 
@@ -38,6 +38,19 @@ def _source_names(tree: Node, settings: Settings, problems: Problems) -> None:
         if name in seen:
             problems.add(node.line, f"{node.place}.name", f"{quote(name)} names two sources")
         seen.add(name)
+    for node, source in zip(_items(tree, "sources"), settings.sources, strict=True):
+        if isinstance(source, Kafka) and not _names_a_file(source.name):
+            problems.add(
+                node.line,
+                f"{node.place}.name",
+                f"found {quote(source.name)}, allowed: a part of a file name, as each partition"
+                " has a journal of that name",
+            )
+
+
+def _names_a_file(name: str) -> bool:
+    """Windows allows fewer characters than Linux, which allows 255 bytes."""
+    return not set(name) & set('/\\:*?"<>|') and len(name.encode()) <= 128
 
 
 _LISTS = ("path", "paths", "brokers", "topics")

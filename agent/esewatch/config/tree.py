@@ -61,7 +61,8 @@ def parse(data: bytes) -> Node:
         raise TreeError(1, f"found more than {MAX_BYTES} bytes, allowed: {MAX_BYTES}")
     text = _decode(data)
     try:
-        return _Builder(text).document()
+        builder = _Builder(text)
+        return builder.document()
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise TreeError(
@@ -69,6 +70,10 @@ def parse(data: bytes) -> Node:
         ) from error
     except yaml.MarkedYAMLError as error:
         raise TreeError(*_explain(error)) from error
+    except (ValueError, OverflowError) as error:  # of chr() and int() in the scanner
+        raise TreeError(
+            builder.line, "not YAML: found a character or a version beyond all that exist"
+        ) from error
 
 
 def _decode(data: bytes) -> str:
@@ -95,7 +100,14 @@ class _Builder:
     """Reads the event stream of one document."""
 
     def __init__(self, text: str) -> None:
-        self._events = yaml.parse(text, Loader=yaml.SafeLoader)
+        self._loader = yaml.SafeLoader(text)
+        self._events = iter(self._loader.get_event, None)
+
+    @property
+    def line(self) -> int:
+        """Up to which the text was read."""
+        line: int = self._loader.line
+        return line + 1
 
     def document(self) -> Node:
         root: Node | None = None

@@ -123,7 +123,7 @@ def _parse_number(text: str) -> float:
 
 
 def _show_number(number: float) -> float | int:
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def _within(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from esewatch.model import EsewatchError
 from esewatch.scan.results import Place
 
 MAX_BYTES = 1 << 20
@@ -23,16 +24,22 @@ log = logging.getLogger("esewatch")
 def default_folder(
     environment: Mapping[str, str] | None = None, platform: str = sys.platform
 ) -> Path:
-    """The folder of positions: XDG_STATE_HOME, on Windows LOCALAPPDATA, else below the home."""
+    """The folder of positions: XDG_STATE_HOME, on Windows LOCALAPPDATA, else below the home.
+
+    Raises EsewatchError for an account without a home.
+    """
     known = os.environ if environment is None else environment
     name, other = "XDG_STATE_HOME", (".local", "state")
     if platform == "win32":
         name, other = "LOCALAPPDATA", ("AppData", "Local")
-    base = (
-        Path(known[name])
-        if Path(known.get(name, "")).is_absolute()
-        else Path.home().joinpath(*other)
-    )
+    base = Path(known.get(name, ""))
+    if not base.is_absolute():
+        try:
+            base = Path.home().joinpath(*other)
+        except RuntimeError as error:
+            raise EsewatchError(
+                f"this account has no home folder for positions: name one in {name}"
+            ) from error
     return base / "esewatch" / "scan"
 
 

@@ -1,4 +1,6 @@
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,17 @@ def test_a_dirty_database_with_all_its_logs_needs_a_replay(
     }
     assert found["checkpoint"] == {"path": str(copy.checkpoint), "readable": True, "log": 9}
     assert found["log_folder"] == str(copy.folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other systems allow no such file names")
+def test_a_checkpoint_that_cannot_be_opened_in_a_folder_whose_name_is_no_text(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / os.fsdecode(b"c\xff"))
+    copy.checkpoint.unlink()
+    copy.checkpoint.symlink_to(copy.checkpoint.name)
+    found = verdict(capsys, copy.folder)["checkpoint"]
+    assert (found["readable"], "c\\udcff" in found["reason"]) == (False, True)
 
 
 def test_the_text_says_what_json_says(tmp_path: Path, capsys: Captured) -> None:

@@ -19,6 +19,7 @@ from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family, 
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, open_of
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.passes.transitions import unpack
+from esewatch.fold.state.checkdb_results import has_errors
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import (
@@ -229,7 +230,7 @@ def _may_be_of(
 
 
 def is_damaged(state: State, settings: Settings) -> bool:
-    """True if any database has a known bad page or damage."""
+    """True if any database has a known bad page or damage, or errors that CHECKDB left."""
     told = surroundings(state, settings)
     for entry in state.databases.values():
         beside = told(entry)
@@ -237,4 +238,4 @@ def is_damaged(state: State, settings: Settings) -> bool:
             return True
         if known_bad_pages(entry, views_in(state, entry), beside.around):
             return True
-    return False
+    return any(has_errors(entry) for entry in state.sql_databases.values())

@@ -54,7 +54,7 @@ def _checkpoint(file: CheckpointFile | None) -> dict[str, Any] | None:
         return None
     content = file.content
     if content is None:
-        return {"path": printable(file.path), "readable": False, "reason": file.reason}
+        return {"path": printable(file.path), "readable": False, "reason": printable(file.reason)}
     found: dict[str, Any] = {"path": printable(file.path), "readable": True}
     if content.position is not None:
         found["log"] = content.position.generation

@@ -16,6 +16,7 @@ from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.history.surroundings import is_damaged, surroundings
 from esewatch.cli.inputs.as_of import as_of, state_of
+from esewatch.cli.inputs.output import naming
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.config import Settings
@@ -113,13 +114,17 @@ def _real(output: Path) -> Path:
 def _write_whole(output: Path, text: str) -> None:
     """Write the file at once: one that is there stays until the new one is complete.
 
-    Raises OSError. A pipe or a device is written to as it is.
+    Raises OSError with the file. A pipe or a device is written to as it is.
     """
     if output.exists() and not output.is_file():
-        output.write_text(text, encoding="utf-8")
+        with naming(output):
+            output.write_text(text, encoding="utf-8")
         return
     output = _real(output)
-    with tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as folder:
+    with (
+        naming(output),
+        tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as folder,
+    ):
         made = Path(folder) / output.name
         made.write_text(text, encoding="utf-8")
         made.replace(output)
@@ -133,6 +138,7 @@ def _advised(state: State, settings: Settings, now: float) -> Iterator[Advised]:
             group.time,
             advise(group.state, settings, group.time, told),
             tuple(lone_instances(group.state, group.time, group.computers)),
+            group.computers,
         )
 
 
@@ -149,7 +155,8 @@ def _write_details(pages: DatabasePages, report: ReportPage, folder: Path, outpu
     back = _address(output, folder / "0001.html")
     for name, figures in progress_bar(report.files, desc="details", unit=" pages"):
         page = render_detail(pages.of(figures), back)
-        (folder / name).write_text(page, encoding="utf-8")
+        with naming(folder / name):
+            (folder / name).write_text(page, encoding="utf-8")
     print(visible(f"esewatch: wrote {len(report.files):,} pages in {folder}"), file=sys.stderr)
 
 
@@ -163,4 +170,4 @@ def _is_detail(path: Path) -> bool:
 
 def _address(target: Path, page: Path) -> str:
     """The address of a file or folder as a link on `page`."""
-    return quote(Path(os.path.relpath(target, page.parent)).as_posix())
+    return quote(os.fsencode(Path(os.path.relpath(target, page.parent)).as_posix()))

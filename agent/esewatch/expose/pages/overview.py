@@ -3,7 +3,8 @@
 A pure function of (state, settings, now), like the metrics.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -13,7 +14,7 @@ from esewatch.advice.advise import Advice
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.base.staleness import stale_seconds
-from esewatch.advice.findings.scan_collisions import colliding_scans, scans_in
+from esewatch.advice.findings.scan_collisions import Scans, colliding_scans, scans_in
 from esewatch.advice.forecast.verdict import (
     AT_RISK,
     UNKNOWN,
@@ -145,14 +146,18 @@ def overview(
     now: float,
     advice: tuple[Advice, ...] = (),
     known: AllDerived | None = None,
+    *,
+    moments: Mapping[str, float] | None = None,
 ) -> Overview:
     """The figures of all databases that are not ignored, and of ignored ones with damage.
 
     `advice` is their advice, as of `now` or shortly before. `known` is the result of `derived` for
-    the same state, where it is at hand.
+    the same state, where it is at hand. `moments`: by computer, as of when its databases are shown
+    in place of `now`.
     """
     known = known or derived(state, settings)
-    found = _all_figures(state, settings, now, advice, known)
+    times = moments or {}
+    found = _all_figures(state, settings, lambda each: times.get(each, now), advice, known)
     shown = sorted(
         (key for key, each in found.items() if each.tier != "ignored" or each.bad_pages),
         key=lambda key: _worst_first(found[key]),
@@ -209,15 +214,18 @@ def _fleet(databases: Iterable[DatabaseFigures], state: State) -> Summary:
 
 
 def _all_figures(
-    state: State, settings: Settings, now: float, advice: Iterable[Advice], known: AllDerived
+    state: State,
+    settings: Settings,
+    moment: Callable[[str], float],
+    advice: Iterable[Advice],
+    known: AllDerived,
 ) -> dict[DatabaseKey, DatabaseFigures]:
-    """The figures of every database, by its key."""
-    scans = [
-        each
-        for each in scans_in(state, settings, stale_seconds)
-        if known.databases[each.key].tier != "ignored"
-    ]
-    collisions = colliding_scans(scans, now)
+    """The figures of every database, by its key; `moment` of a computer: as of when."""
+    scans: dict[float, list[Scans]] = {}
+    for each in scans_in(state, settings, stale_seconds):
+        if known.databases[each.key].tier != "ignored":
+            scans.setdefault(moment(each.key[0]), []).append(each)
+    collisions = ChainMap(*(colliding_scans(those, time) for time, those in scans.items()))
     blind = blind_computers(state.sources.values())
     advised = {(each.computer, each.database): each for each in advice}
     beside = attached(state.databases.values())
@@ -233,7 +241,7 @@ def _all_figures(
                 advice=advised.get(key),
             ),
             settings,
-            now,
+            moment(database.computer),
         )
         for key, database in state.databases.items()
     }

@@ -105,6 +105,11 @@ def errors_left(entry: SqlDatabase, checks: Checks) -> float | None:
     return checks.left
 
 
+def has_errors(entry: SqlDatabase) -> bool:
+    """True if the latest check of any kind left errors."""
+    return any(errors_left(entry, checks) for checks in (entry.full, entry.physical))
+
+
 def expired(entry: SqlDatabase, settings: Settings, now: float) -> bool:
     """True if no check of it was seen within the retention; a configured one stays."""
     if now - entry.last_seen <= settings.retention:

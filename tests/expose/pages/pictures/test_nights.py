@@ -47,6 +47,12 @@ def test_each_kind_has_its_own_times() -> None:
     assert night.share(start) == 13 / 24
 
 
+def test_a_backup_that_the_advice_counts_is_shown() -> None:
+    begin = NOON - 5 * HOUR
+    found = nights(store(backup_spans=[(begin, begin + HOUR)]), MORNING)
+    assert times(last(found), "backup") == [(begin, begin + HOUR)]
+
+
 def test_a_run_over_noon_is_in_two_nights() -> None:
     found = nights(store(defrag_runs=[Run(NOON - DAY - HOUR, NOON - DAY + HOUR)]), MORNING)
     assert times(found.nights[-2], "defrag") == [(NOON - DAY - HOUR, NOON - DAY)]

@@ -15,6 +15,7 @@ import msgspec
 
 from esewatch.advice.base.staleness import two_windows
 from esewatch.advice.history.history import History
+from esewatch.advice.window.past_windows import backup_spans
 from esewatch.config.calendar import CALENDAR, Opening, next_opening
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass
@@ -117,7 +118,7 @@ def spans_of(
         "window": _joined(openings(history, since, until), since, until),
         "defrag": _joined(_ended(history.defrag_runs, history.defrag_passes, stale), since, known),
         "scan": _joined(_ended(history.scan_runs, history.checksum_passes, stale), since, known),
-        "backup": _joined([(each.started, each.ended) for each in history.backups], since, known),
+        "backup": _joined(backup_spans(history), since, known),
         "unknown": _joined(lost, since, known),
     }
 

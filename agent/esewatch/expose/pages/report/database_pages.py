@@ -1,6 +1,6 @@
 """The databases of a report: rows of all, and each in full where it is asked for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from esewatch.advice.advise import Advice
@@ -27,10 +27,21 @@ class Advised(NamedTuple):
     advice: tuple[Advice, ...]
     lone: tuple[LoneInstance, ...] = ()
     """Instances with backups and no database."""
+    computers: Collection[str] = ()
+    """The group, where some of it may have no advice."""
+
+
+def moments(advised: Sequence[Advised]) -> dict[str, float]:
+    """By computer, as of when it is judged."""
+    return {
+        name: group.time
+        for group in advised
+        for name in (*group.computers, *(each.computer for each in group.advice))
+    }
 
 
 class DatabasePages:
-    """The databases of one state, each as of its advice, and as of `now` without any.
+    """The databases of one state, each as of its group, and as of `now` without one.
 
     `details`: the folder with a page of each, relative to the report; empty where there is none.
     """
@@ -47,11 +58,7 @@ class DatabasePages:
         self._now = now
         self._details = details
         self._files: dict[tuple[str, str], str] = {}
-        self._moments = {
-            (tidy(each.computer), tidy(each.database)): group.time
-            for group in advised
-            for each in group.advice
-        }
+        self._moments = {tidy(name): time for name, time in moments(advised).items()}
         self._entries = {
             (tidy(key[0]), tidy(key[1])): entry for key, entry in state.databases.items()
         }
@@ -83,7 +90,7 @@ class DatabasePages:
                 yield from (time for time in (entry.first_seen, entry.last_seen) if time)
 
     def _moment(self, figures: DatabaseFigures) -> float:
-        return self._moments.get((figures.computer, figures.database), self._now)
+        return self._moments.get(figures.computer, self._now)
 
     def _href(self, figures: DatabaseFigures, section: str, number: int) -> str:
         if self._details:

@@ -21,7 +21,12 @@ from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.expose.pages.rendering import render
 from esewatch.expose.pages.report.backup_table import BackupTable, backup_table
-from esewatch.expose.pages.report.database_pages import MAX_IN_FULL, Advised, DatabasePages
+from esewatch.expose.pages.report.database_pages import (
+    MAX_IN_FULL,
+    Advised,
+    DatabasePages,
+    moments,
+)
 from esewatch.expose.pages.report.embedded_runbooks import embedded
 from esewatch.expose.pages.summary import Summary
 from esewatch.fold.identity.computers import namesakes
@@ -128,19 +133,21 @@ def build_report(
     Each database is shown as of its group in `advised`, and as of `now` without any; watched ones
     come first. `details`: the folder with a page of each, relative to the report.
     """
-    view = overview(state, settings, now, tuple(each for group in advised for each in group.advice))
+    advice = tuple(each for group in advised for each in group.advice)
+    view = overview(state, settings, now, advice, moments=moments(advised))
     pages = DatabasePages(state, settings, advised, now, details)
     watched = tuple(each for each in view.databases if each.tier == "watched")
     others = tuple(each for each in view.databases if each.tier != "watched")
     rows = pages.rows(watched, "watched")
     backups = backup_table(state, [each for group in advised for each in group.lone])
     times = list(pages.times(view.databases))
+    checks = _checks(state, settings, now)
     return ReportPage(
         now=now,
-        headline=_headline(view.databases, backups),
+        headline=_headline(view.databases, backups, checks),
         remark=_remark(view.databases),
         namesakes=tuple(tidy(each.sentence) for each in namesakes(state.hosts, settings)),
-        wrong=any(each.status == "bad" for each in view.databases),
+        wrong=any(each.status == "bad" for each in view.databases) or bool(_with_errors(checks)),
         begin=min(times, default=None),
         end=max(times, default=None),
         read=_input_facts(state, inputs, unread, unreadable),
@@ -152,7 +159,7 @@ def build_report(
         rows=rows,
         other_rows=pages.rows(others, "other"),
         windows=tuple(window_rows(rows)),
-        checks=_checks(state, settings, now),
+        checks=checks,
         ignored=view.ignored,
         instances=_lone_instance_rows(state),
         backups=backups,
@@ -164,7 +171,9 @@ def build_report(
 
 def result_sentence(report: ReportPage) -> str:
     """`12 databases: 1 with bad pages, 2 unverified`, and what could not be read."""
-    parts = [_result_of_databases(report)]
+    parts = [_result_of_databases(report)] if report.databases or not report.checks else []
+    if report.checks:
+        parts.append(_result_of_checks(report.checks))
     if report.read.unread:
         parts.append(f"{counted(len(report.read.unread), 'input')} could not be read")
     if report.read.untimed:
@@ -195,6 +204,16 @@ def _result_of_databases(report: ReportPage) -> str:
     watched = any(each.tier == "watched" for each in shown)
     verified = "every watched one is verified" if watched else "none is of a kind that is watched"
     return f"{databases}: no bad page is known, {verified}"
+
+
+def _result_of_checks(checks: Sequence[CheckdbRow]) -> str:
+    bad = _with_errors(checks)
+    found = f"{len(bad):,} with errors that CHECKDB left" if bad else "CHECKDB left no errors"
+    return f"{counted(len(checks), 'database')} of SQL Server: {found}"
+
+
+def _with_errors(checks: Sequence[CheckdbRow]) -> list[CheckdbRow]:
+    return [each for each in checks if each.errors]
 
 
 def _is_unproven(figures: DatabaseFigures) -> bool:
@@ -269,7 +288,25 @@ def _gap_rows(state: State) -> tuple[GapRow, ...]:
     )
 
 
-def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
+def _headline(
+    figures: Sequence[DatabaseFigures], backups: BackupTable, checks: Sequence[CheckdbRow]
+) -> str:
+    bad = _with_errors(checks)
+    if not bad:
+        return _headline_of_databases(figures, backups)
+    of_checks = (
+        f"CHECKDB left errors in {len(bad):,} of {counted(len(checks), 'database')} of SQL Server:"
+        f" {_named([f'{each.database} on {each.computer}' for each in bad])}."
+    )
+    return f"{_headline_of_databases(figures, backups)} {of_checks}" if figures else of_checks
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _headline_of_databases(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
     if not figures and backups.rows:
         groups = len({(row.computer, row.ese_instance) for row in backups.rows})
         return (
@@ -283,10 +320,9 @@ def _headline(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
     databases = counted(len(figures), "database")
     if not bad:
         return f"No bad page is known in {databases} on {computers}."
-    named = ", ".join(f"{each.name} on {each.computer}" for each in bad[:3])
-    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
     have = "has" if len(bad) == 1 else "have"
-    return f"{len(bad):,} of {databases} {have} bad pages: {named}{more}."
+    named = _named([f"{each.name} on {each.computer}" for each in bad])
+    return f"{len(bad):,} of {databases} {have} bad pages: {named}."
 
 
 def _remark(figures: Sequence[DatabaseFigures]) -> str:
