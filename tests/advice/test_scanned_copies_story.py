@@ -31,7 +31,7 @@ SETTINGS = Settings(
 ROLE_CONFIGURED = msgspec.structs.replace(
     SETTINGS, databases=[DatabaseRule(match="*", name="a", role="passive")]
 )
-RULES = ROOT / "alerts" / "verification.yml"
+RULES = [str(ROOT / "rules/esewatch.rules.yml"), str(ROOT / "alerts/verification.yml")]
 Told = set[tuple[str, str]]
 """Computers and findings."""
 DAYS = 15.0
@@ -77,7 +77,7 @@ def expect_firing(
     }
     case = {"interval": "5m", "input_series": series, "promql_expr_test": [ask]}
     file = folder / "case.json"
-    file.write_text(json.dumps({"rule_files": [str(RULES)], "tests": [case]}))
+    file.write_text(json.dumps({"rule_files": RULES, "tests": [case]}))
     command = [require("promtool"), "test", "rules", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

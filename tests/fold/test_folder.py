@@ -193,6 +193,30 @@ def test_counters_seen_are_kept_by_computer() -> None:
     assert folder.state.hosts["ex01"].counters_present == {"Online Defrag": False}
 
 
+@pytest.mark.parametrize(("since", "there"), [(0, True), (-30 * DAY, True), (3 * DAY, False)])
+def test_a_log_of_long_ago_or_of_few_counters_does_not_tell_that_sampled_ones_are_hidden(
+    since: float, there: bool
+) -> None:
+    samples = [
+        Reading(
+            time=EPOCH + at,
+            computer="EX01",
+            object="MSExchange Database ==> Instances",
+            counter=f"Online Defrag Pages {what}/sec",
+            instance="store/sg06",
+            value=1.0,
+            kind="rate",
+            feed=Feed(metric=f"ese_defrag_pages_{what.lower()}_total", name="sg06"),
+        )
+        for what in ("Read", "Freed")
+        for at in (0, 60)
+    ]
+    hidden = {"Online Defrag": False, "Database Maintenance": False}
+    seen = CountersSeen(time=EPOCH + since, computer="EX01", present=hidden)
+    present = folder_of([*samples, seen]).state.hosts["ex01"].counters_present
+    assert present == {"Online Defrag": there, "Database Maintenance": False}
+
+
 def test_a_streaming_backup_of_every_file_is_kept_with_its_instance() -> None:
     names = [(210, ""), (220, LABEL), (221, LABEL), (213, "")]
     records = [event(e, n * HOUR, database=d) for n, (e, d) in enumerate(names)]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.ese.counters.counter_feeds import feed_of
-from esewatch.fold.readings import KEPT_GAPS, RANGE, fold_reading, grown
+from esewatch.fold.readings import KEPT_COLUMNS, KEPT_GAPS, RANGE, current, fold_reading, grown
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import CounterState, Device, Host, Instance
 from esewatch.model import Feed, Kind, Reading
@@ -512,3 +512,63 @@ def test_log_generations_are_those_of_a_day() -> None:
         fold(found, reading(at, value, metric="ese_log_generations_total", counter="d"))
     # 15 s at 2 a second, 15 s at 5.
     assert [day.log_generations for day in rollups.days(found.days)] == [105.0]
+
+
+def count(time: float, value: float) -> Reading:
+    """A running count behind a rate, as an exporter has it."""
+    return reading(time, value, "total")
+
+
+def test_a_rate_beside_a_running_count_of_the_same_counter_is_not_taken_for_one() -> None:
+    found = instance()
+    for at in range(0, 105, 15):
+        fold(found, count(at, 10_000_000 + 2 * at), reading(at + 7, 2))
+    assert found.totals == {READ: 2 * 90}
+
+
+def test_one_stray_rate_between_running_counts_adds_nothing() -> None:
+    found = instance()
+    fold(found, count(0, 5_000_000), count(15, 5_000_030), reading(20, 2), count(30, 5_000_060))
+    assert found.totals == {READ: 60}
+
+
+def test_rates_go_on_where_the_running_count_ends_and_the_hole_is_a_gap() -> None:
+    found = instance()
+    fold(found, reading(-15, 2), count(0, 5_000_000), count(15, 5_000_030))
+    fold(found, *(reading(at, 2) for at in range(22, 2000, 15)))
+    first = next(at for at in range(22, 2000, 15) if at > 15 + 900)
+    last = range(22, 2000, 15)[-1]
+    assert found.totals == {READ: 30 + 2 * (last - first)}
+    assert found.gaps == [(15, first)]
+
+
+@pytest.mark.parametrize("kind", ["rate", "total"])
+@pytest.mark.parametrize("value", [-1.0, -0.5, 1e300, 2.0**65])
+def test_a_value_that_no_counter_can_have_is_no_sample(kind: Kind, value: float) -> None:
+    found = instance()
+    assert fold(found, reading(0, 5, kind), reading(15, value, kind)) == [True, False]
+    fold(found, reading(30, 8, kind))
+    assert found.totals.get(READ, 3) in {3, 8 * 30}
+
+
+def test_an_owner_has_a_bounded_number_of_columns() -> None:
+    found = instance()
+    for number in range(KEPT_COLUMNS + 10):
+        fold(found, reading(0, 5, counter=f"c{number}"))
+    assert len(found.counters) == KEPT_COLUMNS
+
+
+def test_a_level_after_a_silence_is_as_fresh_as_one_before_it() -> None:
+    found = instance()
+    for at in range(0, 150, 15):
+        fold(found, level(at, 3))
+    fold(found, level(3 * DAY, 90))
+    assert current(found.levels[DEPTH], 3 * DAY + 800) == 90
+    assert current(found.levels[DEPTH], 3 * DAY + HOUR) is None
+
+
+def test_samples_that_become_rare_are_learnt_with_the_second() -> None:
+    found = instance()
+    for at in (0, 15, 30, 30 + HOUR, 30 + 2 * HOUR):
+        fold(found, level(at, 3))
+    assert current(found.levels[DEPTH], 30 + 4 * HOUR) == 3

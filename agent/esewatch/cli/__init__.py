@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from esewatch import __version__
 from esewatch.cli.help.parser import FAILED, CommandParser
-from esewatch.cli.inputs.output import drop_stdout, of_stdout
+from esewatch.cli.output import drop_stdout, of_stdout
 from esewatch.ese.pages import kernels
 from esewatch.model import EsewatchError
 from esewatch.names import visible

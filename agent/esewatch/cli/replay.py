@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from esewatch.advice.base.finding import counted
 from esewatch.advice.history.surroundings import is_damaged
-from esewatch.cli.inputs.output import naming
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
+from esewatch.cli.output import naming
 from esewatch.config.units import parse_duration, show_duration
 from esewatch.expose.formatting import iso_time, size
 from esewatch.expose.replay.replay_files import (

@@ -16,6 +16,8 @@ from esewatch.fold.state.state import CounterState, Host, Instance, Level, Meter
 from esewatch.model import Feed, Reading
 
 KEPT_INTERVALS = 15
+KEPT_COLUMNS = 4096
+"""Columns of an owner: a server of Exchange has a few dozen for each of its store processes."""
 KEPT_GAPS = 128
 """Over four a day in the 28 days of the evidence."""
 GAP_MEDIANS = 3.0
@@ -26,6 +28,8 @@ STORED = "|stored"
 """Behind the name of a column whose samples are the totals that a binary log stores."""
 
 RANGE = 2.0**32
+MOST = 2.0**64
+"""No counter of Windows is larger. None is negative."""
 WRAP_BELOW = 0.1
 """A drop is a wrap only from the top tenth of the range to the lowest one, else a restart."""
 
@@ -43,19 +47,21 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
         return False
     key = series(feed.metric, feed.labels)
     if reading.kind == "level":
-        return _fold_level(metered, key, reading.time, reading.value * feed.scale, until)
+        return _fold_level(metered, key, reading.time, value * feed.scale, until)
+    if not 0 <= value <= MOST:
+        return False
     column = f"{reading.object}|{reading.counter}|{reading.instance}".lower()
     if not _is_next(metered, column, key, reading.time, until, stored=stored):
         return False
     column += STORED if stored else ""
     known = metered.counters.get(column)
     if known is None:
-        metered.counters[column] = CounterState(reading.time, value)
-        _begin(metered, key, reading)
-        return True
+        return _begin(metered, column, key, reading, value)
     if known.jump == _left_aside(reading.time):
         return False
     if reading.time > known.last_time:
+        if known.is_count and reading.kind == "rate" and _is_counted(metered, key, known, reading):
+            return True
         growth = _growth(metered, key, known, reading, value, feed=feed)
     elif (since := _since_baseline(known, reading, value, until)) is not None:
         growth = since
@@ -64,28 +70,50 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
     else:
         return False
     if growth:
-        growth *= feed.scale
-        metered.totals[key] += growth
-        field = rollups.FIELDS.get(key)
-        if field is not None and isinstance(metered, Instance):
-            if metered.sampled_since is None:
-                # A journal of an earlier version: here its days begin.
-                _sampled(metered, key, known.last_time)
-            rollups.add(metered.days, reading.time, field, growth)
+        _add(metered, key, (known.last_time, reading.time), growth * feed.scale)
     known.last_time, known.last_value = reading.time, value
     if reading.kind == "total":
+        known.is_count = not stored
         metered.total_times[key] = reading.time
     return True
 
 
-def _begin(metered: Metered, key: str, reading: Reading) -> None:
-    """Note the first sample of a column: it is the baseline."""
+def _is_counted(metered: Metered, key: str, known: CounterState, reading: Reading) -> bool:
+    """True if a rate says what the running count counts that is in the same column.
+
+    That goes before, until it is missing for so long that it is not written any more.
+    """
+    if reading.time <= metered.total_times.get(key, known.last_time) + GAP_SECONDS:
+        return True
+    known.is_count = False
+    metered.running_totals.discard(key)
+    return False
+
+
+def _begin(metered: Metered, column: str, key: str, reading: Reading, value: float) -> bool:
+    """Note the first sample of a column: it is the baseline. False beyond the limit of columns."""
+    if len(metered.counters) >= KEPT_COLUMNS:
+        return False
+    is_count = reading.kind == "total" and reading.raw is None
+    metered.counters[column] = CounterState(reading.time, value, is_count=is_count)
     metered.totals.setdefault(key, 0.0)
     if reading.kind == "total":
         metered.running_totals.add(key)
         metered.total_times[key] = reading.time
     if isinstance(metered, Instance):
         _sampled(metered, key, reading.time)
+    return True
+
+
+def _add(metered: Metered, key: str, interval: tuple[float, float], growth: float) -> None:
+    """Count growth, of an instance also in the day in which the interval ends."""
+    metered.totals[key] += growth
+    field = rollups.FIELDS.get(key)
+    if field is not None and isinstance(metered, Instance):
+        if metered.sampled_since is None:
+            # A journal of an earlier version: here its days begin.
+            _sampled(metered, key, interval[0])
+        rollups.add(metered.days, interval[1], field, growth)
 
 
 def _growth(
@@ -232,8 +260,12 @@ def _fold_level(metered: Metered, key: str, time: float, value: float, until: fl
     elif known.jump == _left_aside(time):
         return False
     elif time > known.time:
-        jump = (known.time, time) if time > fresh_until(known) else known.jump
-        metered.levels[key] = Level(value, time, time - known.time, jump)
+        interval = time - known.time
+        jump = known.jump
+        if time > fresh_until(known):
+            jump = (known.time, time)
+            interval = _interval_after_silence(known, interval)
+        metered.levels[key] = Level(value, time, interval, jump)
     elif _was_ahead(known.time, known.jump, time, until):
         metered.levels[key] = Level(value, time, jump=_left_aside(known.time))
     else:
@@ -241,6 +273,13 @@ def _fold_level(metered: Metered, key: str, time: float, value: float, until: fl
     if key == rollups.LATENCY and isinstance(metered, Host):
         rollups.add_sample(metered.rpc_latency, time, value)
     return True
+
+
+def _interval_after_silence(known: Level, silence: float) -> float:
+    """One silence says nothing of how often it is sampled; two in a row do."""
+    if known.jump is not None and known.jump[1] == known.time:
+        return min(silence, known.jump[1] - known.jump[0])
+    return known.interval or silence
 
 
 def grown(before: float, after: float, *, wraps: bool = True) -> float:

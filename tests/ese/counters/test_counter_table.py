@@ -215,6 +215,7 @@ def test_objects_are_known_by_name(name: str, kind: str | None) -> None:
         ("Information Store", None),
         ("_Total", None),
         ("Information Store/_total", None),
+        ("svchost/_Total#1", None),
         ("", None),
     ],
 )

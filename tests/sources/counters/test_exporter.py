@@ -127,6 +127,16 @@ def test_a_restart_of_the_process_counts_from_zero(bench: Bench) -> None:
     assert bench.total("ese_defrag_pages_read_total") == 700
 
 
+def test_what_stays_0_after_a_restart_of_the_store_is_sampled(bench: Bench) -> None:
+    bench.scrape(count(READ, 5000) + count(FREED, 100))
+    bench.scrape(count(READ, 40) + count(FREED, 0))
+    found = readings(bench.scrape(count(READ, 60) + count(FREED, 0)))
+
+    assert [each.value for each in found] == [60, 0]
+    bench.scrape(count(READ, 80) + count(FREED, 7))
+    assert bench.total("ese_defrag_pages_freed_total") == 7
+
+
 def test_growth_while_nobody_scraped_is_kept(bench: Bench) -> None:
     bench.scrape(count(READ, 5000))
     bench.now += 2 * 86400.0

@@ -253,3 +253,12 @@ def test_counters_are_recognised_by_content_and_events_are_not_taken_for_them() 
     assert is_counters(telegraf(a=1).replace(b" ", b""))
     assert len(events) >= 8
     assert not any(map(is_counters, [*events, security, quoted, b"", b"counter"]))
+
+
+def test_a_kind_that_the_counter_is_not_is_refused() -> None:
+    line = json.dumps({**OWN, "counter": "Log Threads Waiting", "kind": "total"}).encode() + b"\n"
+    fed = JsonCounters().feed(line, final=True)
+
+    assert (fed.records, [reason for _, reason in fed.unreadable]) == (
+        [], ["Log Threads Waiting: is a level, not a total"],
+    )  # fmt: skip

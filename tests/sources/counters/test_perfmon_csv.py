@@ -416,7 +416,7 @@ def test_a_utf_16_log_is_read(tmp_path: Path) -> None:
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters='\\()\r\n\0/"'), min_size=1).filter(
     lambda name: name.strip() == name
 )
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 
 
 @given(
@@ -512,3 +512,15 @@ def test_whole_rows_of_plain_numbers_read_as_any_other_row(monkeypatch: pytest.M
     assert len(found[-1].records) > 5_000
     monkeypatch.setattr(perfmon_csv, "_quoted", lambda *_: [])
     assert found == read_all()
+
+
+def test_the_minus_one_of_typeperf_is_no_value_and_another_negative_one_is_told() -> None:
+    readings, faults, _ = decode(
+        head(READ, FREED)
+        + row("5", "2")
+        + row("-1", "3", first="06/21/2007 03:14:30.123")
+        + row("-7", "3", first="06/21/2007 03:14:45.123")
+    )
+
+    assert [each.value for each in readings] == [5, 2, 3, 3]
+    assert faults == ["column 2 is below 0: '-7'"]

@@ -11,13 +11,13 @@ import yaml
 
 from esewatch.advice.base.finding import counted, listed
 from esewatch.advice.history.surroundings import surroundings
-from esewatch.cli.local import add_address_options, post
 from esewatch.cli.options import (
     add_config_option,
     add_storage_option,
     add_web_config_option,
     load_settings,
 )
+from esewatch.cli.run.local import add_address_options, post
 from esewatch.config import dump
 from esewatch.config.exchange import from_exchange
 from esewatch.config.mute import time_intervals

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from esewatch.cli.doctor.rights import Account, missing_rights, shell_word
-from esewatch.cli.local import connection_to
+from esewatch.cli.run.local import connection_to
 from esewatch.config import Settings
 from esewatch.config.web import WebSettings, load_web
 from esewatch.daemon.source_renames import digests

@@ -23,13 +23,13 @@ from esewatch.cli.doctor.rights import Account, account_of, shell_word
 from esewatch.cli.doctor.source_files import of_files
 from esewatch.cli.doctor.timeouts import look_all, within
 from esewatch.cli.inputs.reader import HEALTHY, WRONG
-from esewatch.cli.local import add_address_options
 from esewatch.cli.options import (
     add_config_option,
     add_format_option,
     add_storage_option,
     load_settings,
 )
+from esewatch.cli.run.local import add_address_options
 from esewatch.config import FileSource, Kafka, LogFiles, Settings
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order

@@ -16,9 +16,9 @@ from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.history.surroundings import is_damaged, surroundings
 from esewatch.cli.inputs.as_of import as_of, state_of
-from esewatch.cli.inputs.output import naming
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
+from esewatch.cli.output import naming
 from esewatch.config import Settings
 from esewatch.expose.pages.report.database_pages import Advised, DatabasePages, render_detail
 from esewatch.expose.pages.report.report_page import (

@@ -36,7 +36,9 @@ _OBJECTS: dict[str, ObjectKind] = {
     for base in ("database", "msexchange database")
     for suffix, kind in _SUFFIXES.items()
 }
-_OBJECTS["datenbank ==> instanzen"] = "instances"
+_OBJECTS |= dict.fromkeys(
+    ("datenbank ==> instanzen", "msexchange-datenbank ==> instanzen"), "instances"
+)
 
 
 class _Neighbour(msgspec.Struct, frozen=True, gc=False):
@@ -135,7 +137,7 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
         return None
     process, _, name = (part.strip() for part in instance.partition("/"))
     if found.of == "process":
-        if not process or process.lower() == TOTAL:
+        if not process or _is_sum(process):
             return None
         return Feed(
             metric=found.metric,
@@ -143,7 +145,7 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
             labels=(process, *found.labels),
             scale=found.scale,
         )
-    if not name or name.lower() == TOTAL:
+    if not name or _is_sum(name):
         return None
     return Feed(
         metric=found.metric,
@@ -163,13 +165,18 @@ def may_feed(object_name: str, counter: str) -> bool:
     return found is not None and bool(found.metric) and found.of == object_kind(object_name)
 
 
+def _is_sum(name: str) -> bool:
+    """True of `_Total`, also of a second one, which Windows names `_Total#1`."""
+    return name.lower().partition("#")[0] == TOTAL
+
+
 def _feed_of_neighbour(neighbour: _Neighbour, instance: str) -> Feed | None:
     if neighbour.owner == "computer":
         fits = instance.lower() == neighbour.instance.lower()
         return (
             Feed(metric=neighbour.metric, owner="computer", scale=neighbour.scale) if fits else None
         )
-    if not instance or instance.lower() == TOTAL:
+    if not instance or _is_sum(instance):
         return None
     return Feed(metric=neighbour.metric, name=instance, scale=neighbour.scale)
 
@@ -189,8 +196,18 @@ def present(counters: Iterable[tuple[str, str]]) -> dict[str, bool]:
     names = {pair for pair in counters if object_kind(pair[0]) == "instances"}
     if not names:
         return {}
+    return _groups(names)
+
+
+def _groups(names: Iterable[tuple[str, str]]) -> dict[str, bool]:
     fed = {found.metric for pair in names if (found := lookup(*pair))}
     return {group: fed.issuperset(metrics) for group, metrics in _GROUPS.items()}
+
+
+def sampled_groups(columns: Iterable[str]) -> set[str]:
+    """The groups all of whose counters have a column: `object|counter|instance`, in lower case."""
+    names = [(parts[0], parts[1]) for column in columns if len(parts := column.split("|")) > 2]
+    return {group for group, there in _groups(names).items() if there}
 
 
 def paths() -> list[str]:

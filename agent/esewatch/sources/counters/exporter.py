@@ -157,8 +157,10 @@ class _Reader:
         self._told: set[str] = set()
         self._counted: set[tuple[str, str]] = set()
         """Running totals (metric, instance) that were above 0."""
-        self._saved = 0
-        """Number of those that the journal has."""
+        self._last: dict[tuple[str, str], float] = {}
+        """Of those, what they were."""
+        self._saved: frozenset[tuple[str, str]] = frozenset()
+        """Those that the journal has."""
         self._present: dict[str, bool] = {}
         self._volumes: dict[str, str] | None = None
 
@@ -168,13 +170,13 @@ class _Reader:
             self._counted = set(msgspec.msgpack.decode(saved, type=list[tuple[str, str]]))
         except msgspec.MsgspecError:
             return
-        self._saved = len(self._counted)
+        self._saved = frozenset(self._counted)
 
     def positions(self) -> dict[str, bytes | None]:
         """The position for `restore`, where it is not the one handed out last."""
-        if len(self._counted) == self._saved:
+        if self._counted == self._saved:
             return {}
-        self._saved = len(self._counted)
+        self._saved = frozenset(self._counted)
         return {_COUNTED: msgspec.msgpack.encode(sorted(self._counted))}
 
     def read(self, time: float, page: Page) -> list[Batch]:
@@ -230,9 +232,14 @@ class _Reader:
         if shown.kind == "total":
             # The exporter writes 0 for a counter that Windows did not give it this time. Held
             # back, a true restart is seen as well: at the next sample, which is below the last.
+            # Then what else of the instance is 0 did begin there.
             series = (sample.name, instance)
+            before = self._last.get(series, 0.0)
+            if 0 < sample.value < before:
+                self._counted = {each for each in self._counted if each[1] != instance}
             if sample.value > 0 and len(self._counted) < MAX_READINGS:
                 self._counted.add(series)
+                self._last[series] = sample.value
             elif sample.value == 0 and series in self._counted:
                 return None
         return Reading(

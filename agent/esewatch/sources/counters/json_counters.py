@@ -16,7 +16,7 @@ from typing import Annotated
 
 import msgspec
 
-from esewatch.ese.counters.counter_feeds import feed_of
+from esewatch.ese.counters.counter_feeds import feed_of, kind_of
 from esewatch.model import Kind, Reading
 from esewatch.sources.counters.exporter_map import FORMATTED, PREFIX, Shown, metric_name, read_map
 from esewatch.sources.files.decoder import Fed
@@ -101,6 +101,9 @@ class JsonCounters:
             raise ValueError(f"{own.counter}: is not a number")
         feed = feed_of(own.object, own.instance, own.counter)
         if feed is not None:
+            kind = kind_of(own.object, own.counter)
+            if own.kind not in {kind, "total" if kind == "rate" else kind}:
+                raise ValueError(f"{own.counter}: is a {kind}, not a {own.kind}")
             yield Reading(
                 time=own.time.timestamp(),
                 computer=self._named(own.computer),

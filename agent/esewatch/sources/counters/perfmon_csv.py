@@ -25,6 +25,8 @@ from esewatch.sources.counters.perfmon_header import (
 from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
 
 _LONGEST_CELL = 40
+_NO_VALUE = -1.0
+"""In the place of a value that typeperf did not get. No counter is negative."""
 
 
 class CsvDecoderState(msgspec.Struct, array_like=True):
@@ -198,7 +200,7 @@ class PerfmonDecoder:
             values = list(map(float, self._pick(cells)))
         except ValueError:
             return False
-        if not math.isfinite(sum(values)):
+        if not math.isfinite(sum(values)) or min(values, default=0.0) < 0:
             return False
         fed.records += readings(time, self._parts, values)
         return True
@@ -230,8 +232,13 @@ class PerfmonDecoder:
                 if not cell.strip():
                     continue
                 value = _with_comma(cell)
+            if value == _NO_VALUE:
+                continue
             if not math.isfinite(value) or "_" in cell:
-                self._tell_cell(column, cell, at, fed)
+                self._tell_cell(column, "not a number", cell, at, fed)
+                continue
+            if value < 0:
+                self._tell_cell(column, "below 0", cell, at, fed)
                 continue
             append(
                 Reading(
@@ -246,11 +253,11 @@ class PerfmonDecoder:
                 )
             )
 
-    def _tell_cell(self, column: PerfmonColumn, cell: str, at: int, fed: Fed) -> None:
+    def _tell_cell(self, column: PerfmonColumn, what: str, cell: str, at: int, fed: Fed) -> None:
         if column.index not in self._context.told:
             self._context.told.add(column.index)
             fed.unreadable.append(
-                (at, f"column {column.index + 1} is not a number: {cell[:_LONGEST_CELL]!r}")
+                (at, f"column {column.index + 1} is {what}: {cell[:_LONGEST_CELL]!r}")
             )
 
 

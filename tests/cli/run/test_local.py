@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.local import post
+from esewatch.cli.run.local import post
 from esewatch.expose.http.app import App
 from esewatch.expose.http.requests import Response
 from esewatch.expose.http.web import WebConfiguration
