@@ -57,6 +57,14 @@ def test_a_zone_of_another_name_has_an_hour_twice_even_at_offset_0(zone: str) ->
     assert {b - a for a, b in itertools.pairwise(times(zone, AUTUMN))} == {1200}
 
 
+def test_a_clock_that_is_set_back_by_day_is_no_end_of_summer_time() -> None:
+    first = datetime(2007, 6, 21, 14)
+    rows = [first + timedelta(seconds=15 * n) for n in range(8)]
+    rows += [each - timedelta(minutes=40) for each in rows]
+    found = times("(GMT Daylight Time)(-60)", [f"{at:%m/%d/%Y %H:%M:%S}" for at in rows])
+    assert found == [(at.replace(tzinfo=UTC) - timedelta(hours=1)).timestamp() for at in rows]
+
+
 @pytest.mark.parametrize("ahead", [1200, 2400, 3000])
 @pytest.mark.parametrize("zone", [None, ZoneInfo("Europe/Berlin")])
 def test_one_row_of_a_clock_ahead_is_no_end_of_summer_time(

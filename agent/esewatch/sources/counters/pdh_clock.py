@@ -13,6 +13,8 @@ _TIME = re.compile(
 )
 _HOUR = timedelta(hours=1)
 _JITTER = timedelta(seconds=1)
+_NIGHT = frozenset({23, 0, 1, 2, 3})
+"""In one of these hours summer time ends, wherever there is any."""
 
 
 def log_zone(name: str | None) -> ZoneInfo | None:
@@ -44,8 +46,9 @@ class PdhClock:
 
     A configured zone decides, else the header's offset, else UTC. A time that goes back by about an
     hour less the usual interval is the end of daylight saving time: the second run of an ambiguous
-    hour, which UTC does not have. One that only goes back behind a single row of a clock ahead is
-    not. The beginning of daylight saving time looks like a gap: only a configured zone shows it.
+    hour, which UTC does not have. It is so by night alone, and not where the time only goes back
+    behind a single row of a clock ahead. The beginning of daylight saving time looks like a gap:
+    only a configured zone shows it.
     """
 
     def __init__(self, zone: tzinfo | None, state: ClockState) -> None:
@@ -100,7 +103,7 @@ class PdhClock:
     def _utc(self, local: datetime) -> float:
         back = self._went_back(local)
         if self._zone is None:
-            if back and not self._is_utc:
+            if back and not self._is_utc and local.hour in _NIGHT:
                 self.state.shift += 3600
             west = (self._west or 0) + self.state.shift if self._west is not None else 0
             return local.replace(tzinfo=UTC).timestamp() + west
