@@ -535,9 +535,9 @@ def test_one_stray_rate_between_running_counts_adds_nothing() -> None:
 def test_rates_go_on_where_the_running_count_ends_and_the_hole_is_a_gap() -> None:
     found = instance()
     fold(found, reading(-15, 2), count(0, 5_000_000), count(15, 5_000_030))
-    fold(found, *(reading(at, 2) for at in range(22, 2000, 15)))
-    first = next(at for at in range(22, 2000, 15) if at > 15 + 900)
-    last = range(22, 2000, 15)[-1]
+    later = range(22, 9000, 15)
+    fold(found, *(reading(at, 2) for at in later))
+    first, last = next(at for at in later if at > 15 + 2 * HOUR), later[-1]
     assert found.totals == {READ: 30 + 2 * (last - first)}
     assert found.gaps == [(15, first)]
 
@@ -572,3 +572,46 @@ def test_samples_that_become_rare_are_learnt_with_the_second() -> None:
     for at in (0, 15, 30, 30 + HOUR, 30 + 2 * HOUR):
         fold(found, level(at, 3))
     assert current(found.levels[DEPTH], 30 + 4 * HOUR) == 3
+
+
+def test_rates_read_late_are_no_clock_set_back_for_the_count_of_the_same_counter() -> None:
+    found = instance()
+    fold(found, reading(0, 2), count(1, 5_000_000), count(16, 5_000_030))
+    fold(found, count(3616, 5_007_230), *(reading(at, 2) for at in range(15, 3600, 15)))
+    fold(found, count(3631, 5_007_260))
+    assert found.totals == {READ: 7260}
+
+
+def test_a_count_read_late_adds_nothing_to_rates() -> None:
+    found = instance()
+    fold(found, reading(0, 2), reading(15, 2), reading(3615, 2), count(1800, 5_000_000))
+    assert found.totals == {READ: 30}
+    fold(found, count(1815, 5_000_030), count(1830, 5_000_060))
+    assert found.totals == {READ: 60}
+
+
+@pytest.mark.parametrize("minutes", [20, 60])
+def test_counts_that_are_read_seldom_are_whole_beside_rates(minutes: int) -> None:
+    found = instance()
+    for at in range(0, 36_001, 60):
+        if at % (minutes * 60) == 0:
+            fold(found, count(at, 1_000_000 + 2 * at))
+        fold(found, reading(at + 1, 2))
+    assert found.totals == {READ: 72_000}
+    assert found.gaps == []
+
+
+def test_a_journal_of_an_earlier_version_has_counts_without_a_mark() -> None:
+    found = instance()
+    fold(found, count(0, 5_000_000))
+    for column in found.counters.values():
+        column.is_count = False
+    fold(found, count(3600, 5_000_900))
+    assert found.totals == {READ: 900}
+
+
+def test_the_second_sample_of_a_level_after_weeks_is_not_current_for_months() -> None:
+    found = instance()
+    fold(found, level(0, 3), level(30 * DAY, 3))
+    assert current(found.levels[DEPTH], 30 * DAY + 3 * HOUR) == 3
+    assert current(found.levels[DEPTH], 31 * DAY) is None

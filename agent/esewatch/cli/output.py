@@ -32,7 +32,7 @@ def of_stdout(error: OSError) -> bool:
 
     It may hold nothing more; but whoever else finds no room to write names the file.
     """
-    if error.filename is not None:
+    if error.filename is not None or sys.stdout is None:  # None: it was closed
         return False
     try:
         sys.stdout.flush()

@@ -1,5 +1,6 @@
 """Checks across several keys: names that must resolve, be unique, or agree."""
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -49,8 +50,9 @@ def _source_names(tree: Node, settings: Settings, problems: Problems) -> None:
 
 
 def _names_a_file(name: str) -> bool:
-    """Windows allows fewer characters than Linux, which allows 255 bytes."""
-    return not set(name) & set('/\\:*?"<>|') and len(name.encode()) <= 128
+    """As a part: 255 bytes are all of a name."""
+    barred = '/\\:*?"<>|' if sys.platform == "win32" else "/"
+    return not set(name) & set(barred) and len(name.encode()) <= 128
 
 
 _LISTS = ("path", "paths", "brokers", "topics")

@@ -9,7 +9,6 @@ from math import inf
 from typing import Any
 
 from esewatch.config import Settings
-from esewatch.ese.counters.counter_feeds import sampled_groups
 from esewatch.fold.channels import clock_guard, deduplication, hours_heard, set_back
 from esewatch.fold.channels.deduplication import Neighbours
 from esewatch.fold.channels.origin import Names, Origin
@@ -25,7 +24,7 @@ from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import checkdb_results, damage
 from esewatch.fold.state.rebuilt import settle
-from esewatch.fold.state.rollups import DAY_SECONDS, HOUR_SECONDS
+from esewatch.fold.state.rollups import HOUR_SECONDS
 from esewatch.fold.state.state import Database, Metered, SourceState, State, series
 from esewatch.model import (
     Batch,
@@ -437,14 +436,5 @@ class Folder(Entities):
 
     def _counters_seen(self, source: SourceState, seen: CountersSeen) -> None:
         computer = self._computer(source, seen.computer)
-        # An older log, or one of a few counters, does not tell that what is sampled is hidden.
-        sampled = sampled_groups(
-            column
-            for key, instance in self.state.instances.items()
-            if key[0] == computer
-            for column, state in instance.counters.items()
-            if state.last_time > seen.time - DAY_SECONDS
-        )
-        present = {name: there or name in sampled for name, there in seen.present.items()}
-        self.state.hosts[computer].counters_present.update(present)
+        self.state.hosts[computer].counters_present.update(seen.present)
         self._touch("host", computer)

@@ -24,6 +24,8 @@ GAP_MEDIANS = 3.0
 GAP_SECONDS = 15 * 60.0
 """An interval over max(3 x the column's median, 15 minutes) is not integrated."""
 
+COUNT_SECONDS = 2 * 3600.0
+"""For so long a running count may be missing beside rates: it may be read each hour."""
 STORED = "|stored"
 """Behind the name of a column whose samples are the totals that a binary log stores."""
 
@@ -63,6 +65,8 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
         if known.is_count and reading.kind == "rate" and _is_counted(metered, key, known, reading):
             return True
         growth = _growth(metered, key, known, reading, value, feed=feed)
+    elif known.is_count and reading.kind == "rate":
+        return False
     elif (since := _since_baseline(known, reading, value, until)) is not None:
         growth = since
         known.jump = _left_aside(known.last_time)
@@ -73,7 +77,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
         _add(metered, key, (known.last_time, reading.time), growth * feed.scale)
     known.last_time, known.last_value = reading.time, value
     if reading.kind == "total":
-        known.is_count = not stored
+        known.is_count = True
         metered.total_times[key] = reading.time
     return True
 
@@ -83,7 +87,7 @@ def _is_counted(metered: Metered, key: str, known: CounterState, reading: Readin
 
     That goes before, until it is missing for so long that it is not written any more.
     """
-    if reading.time <= metered.total_times.get(key, known.last_time) + GAP_SECONDS:
+    if reading.time <= metered.total_times.get(key, known.last_time) + COUNT_SECONDS:
         return True
     known.is_count = False
     metered.running_totals.discard(key)
@@ -94,8 +98,7 @@ def _begin(metered: Metered, column: str, key: str, reading: Reading, value: flo
     """Note the first sample of a column: it is the baseline. False beyond the limit of columns."""
     if len(metered.counters) >= KEPT_COLUMNS:
         return False
-    is_count = reading.kind == "total" and reading.raw is None
-    metered.counters[column] = CounterState(reading.time, value, is_count=is_count)
+    metered.counters[column] = CounterState(reading.time, value, is_count=reading.kind == "total")
     metered.totals.setdefault(key, 0.0)
     if reading.kind == "total":
         metered.running_totals.add(key)
@@ -127,9 +130,9 @@ def _growth(
     if feed.absolute:
         return value - known.last_value if 0.0 < known.last_value < value else 0.0
     if reading.kind == "total":
-        if key in metered.running_totals:
+        if key in metered.running_totals and _holds_count(known):
             return grown(known.last_value, value, wraps=feed.wraps)
-        # The rates have counted since its last sample.
+        # The rates have counted since its last sample, or the last one was a rate.
         metered.running_totals.add(key)
         return 0.0
     known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
@@ -153,7 +156,12 @@ def _since_baseline(
     jump = None if is_total and value < known.last_value else known.jump
     if not _was_ahead(known.last_time, jump, reading.time, until):
         return None
-    return max(0.0, value - known.last_value) if is_total else 0.0
+    return max(0.0, value - known.last_value) if is_total and _holds_count(known) else 0.0
+
+
+def _holds_count(known: CounterState) -> bool:
+    """True if the last sample was of a running total; one of an earlier version has no mark."""
+    return known.is_count or not known.intervals
 
 
 def _was_ahead(last: float, jump: tuple[float, float] | None, time: float, until: float) -> bool:
@@ -275,11 +283,15 @@ def _fold_level(metered: Metered, key: str, time: float, value: float, until: fl
     return True
 
 
+_LONGEST_USUAL = 3600.0
+"""Between two samples, as far as one interval alone can tell."""
+
+
 def _interval_after_silence(known: Level, silence: float) -> float:
     """One silence says nothing of how often it is sampled; two in a row do."""
     if known.jump is not None and known.jump[1] == known.time:
         return min(silence, known.jump[1] - known.jump[0])
-    return known.interval or silence
+    return known.interval or min(silence, _LONGEST_USUAL)
 
 
 def grown(before: float, after: float, *, wraps: bool = True) -> float:

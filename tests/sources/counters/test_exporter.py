@@ -137,6 +137,38 @@ def test_what_stays_0_after_a_restart_of_the_store_is_sampled(bench: Bench) -> N
     assert bench.total("ese_defrag_pages_freed_total") == 7
 
 
+def test_a_missing_value_right_after_a_restart_of_the_store_counts_nothing(bench: Bench) -> None:
+    bench.scrape(count(READ, 5000) + count(FREED, 100))
+    bench.scrape(count(READ, 400) + count(FREED, 20))
+    bench.scrape(count(READ, 410) + count(FREED, 0))
+    bench.scrape(count(READ, 420) + count(FREED, 40))
+
+    assert bench.total("ese_defrag_pages_freed_total") == 40
+    assert bench.total("ese_defrag_pages_read_total") == 420
+
+
+def test_a_wrap_is_no_restart_of_the_store(bench: Bench) -> None:
+    bench.scrape(count(READ, 2**32 - 10) + count(FREED, 3000))
+    bench.scrape(count(READ, 10) + count(FREED, 0))
+    bench.scrape(count(READ, 20) + count(FREED, 3010))
+
+    assert bench.total("ese_defrag_pages_freed_total") == 10
+
+
+def test_a_restart_of_the_store_while_the_agent_is_down_is_seen(server: MetricsServer) -> None:
+    before = Bench(server)
+    batches = before.scrape(count(READ, 1000) + count(FREED, 30))
+    saved = {key: value for each in batches for key, value in each.positions.items() if value}
+    after = Bench(server)
+    after.now, after.folder = before.now, before.folder
+    after.source.restore(saved)
+    after.scrape(count(READ, 40) + count(FREED, 0))
+
+    assert [each.value for each in readings(after.scrape(count(READ, 50) + count(FREED, 0)))] == [
+        50, 0,
+    ]  # fmt: skip
+
+
 def test_growth_while_nobody_scraped_is_kept(bench: Bench) -> None:
     bench.scrape(count(READ, 5000))
     bench.now += 2 * 86400.0
@@ -180,12 +212,17 @@ def test_a_saved_position_that_cannot_be_read_means_a_fresh_start(
     assert bench.total("ese_defrag_pages_read_total") == 30
 
 
-def test_the_series_are_saved_once(bench: Bench) -> None:
+def test_the_series_are_saved_once_and_their_values_each_hour(server: MetricsServer) -> None:
+    now = [0.0]
+    bench = Bench(server, monotonic=lambda: now[0])
     (first,) = bench.scrape(count(READ, 1000))
     (second,) = bench.scrape(count(READ, 1020))
 
     assert "counted" in first.positions
     assert "counted" not in second.positions
+    now[0] = 3600.0
+    (third,) = bench.scrape(count(READ, 1020))
+    assert "counted" in third.positions
 
 
 def test_a_count_that_begins_at_zero_is_born_there(bench: Bench) -> None:

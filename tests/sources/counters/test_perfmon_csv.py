@@ -524,3 +524,5 @@ def test_the_minus_one_of_typeperf_is_no_value_and_another_negative_one_is_told(
 
     assert [each.value for each in readings] == [5, 2, 3, 3]
     assert faults == ["column 2 is below 0: '-7'"]
+    offset = r"\\EX01\Windows Time Service\Computed Time Offset"
+    assert [each.value for each in decode(head(offset) + row("-1") + row("-7"))[0]] == [-1, -7]

@@ -10,10 +10,12 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import IO
 
 import msgspec
 
+from esewatch.cli.output import naming
 from esewatch.model import Reading, SourceError
 from esewatch.sources.detect_input import zone_of
 
@@ -68,7 +70,8 @@ class CounterCsv:
 
     def _keep(self) -> None:
         if self._row is not None:
-            self._rows.write(msgspec.json.encode(self._row) + b"\n")
+            with naming(Path(tempfile.gettempdir())):
+                self._rows.write(msgspec.json.encode(self._row) + b"\n")
             self._row = None
 
     def _shown(self, time: float) -> str:

@@ -41,6 +41,7 @@ from esewatch.fold.identity.dropped_names import OTHER_EVENT
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.instances.backups import at_work, together
+from esewatch.fold.instances.counters_present import counters_present
 from esewatch.fold.instances.log_disks import log_disks
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rebuilt import unrebuilt
@@ -108,7 +109,8 @@ def own_families(
 
 def add_hosts(out: Samples, state: State, now: float) -> None:
     """Add what belongs to computers and to no database."""
-    for _, host in sorted(state.hosts.items()):
+    present = counters_present(state)
+    for key, host in sorted(state.hosts.items()):
         computer = printable(host.computer)
         add_metered(out, {"computer": computer}, host, now)
         for provider, events in sorted(host.events.items()):
@@ -119,9 +121,9 @@ def add_hosts(out: Samples, state: State, now: float) -> None:
                     "event_id": "other" if event_id == OTHER_EVENT else str(event_id),
                 }
                 out.add("ese_events_total", labels, count)
-        for name, present in sorted(host.counters_present.items()):
+        for name, there in sorted(present[key].items()):
             labels = {"computer": computer, "name": printable(name)}
-            out.add("esewatch_perf_object_present", labels, int(present))
+            out.add("esewatch_perf_object_present", labels, int(there))
 
 
 def _add_sources(out: Samples, state: State) -> None:

@@ -12,6 +12,7 @@ from esewatch.ese.counters.counter_commands import (
     library_of,
 )
 from esewatch.expose.formatting import tidy
+from esewatch.fold.instances.counters_present import counters_present
 from esewatch.fold.state.state import State
 
 MAX_NAMED = 50
@@ -39,6 +40,7 @@ class HiddenGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 def hidden_counters(state: State) -> tuple[Hidden, ...]:
     """By computer, the counters looked for and not found in its counter input."""
+    present = counters_present(state)
     serving: dict[str, set[Library]] = {}
     for database in state.databases.values():
         serving.setdefault(database.computer, set()).add(library_of(database.provider))
@@ -48,8 +50,8 @@ def hidden_counters(state: State) -> tuple[Hidden, ...]:
             counters=tuple(tidy(name) for name in names),
             libraries=tuple(sorted(serving.get(host.computer, ()))),
         )
-        for _, host in sorted(state.hosts.items())
-        if (names := sorted(name for name, there in host.counters_present.items() if not there))
+        for key, host in sorted(state.hosts.items())
+        if (names := sorted(name for name, there in present[key].items() if not there))
     )
 
 

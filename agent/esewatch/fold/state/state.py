@@ -121,7 +121,7 @@ class CounterState(msgspec.Struct, array_like=True):
     Both are then the time of the last sample before the clock was set back.
     """
     is_count: bool = False
-    """The last sample was the running count, of a column that may have its rate as well."""
+    """The last sample was of a running total; the column may have its rate as well."""
 
 
 class Level(msgspec.Struct, array_like=True):

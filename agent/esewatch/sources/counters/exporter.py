@@ -4,10 +4,11 @@ A thread scrapes, so that a dead exporter delays nothing; `poll` returns the res
 perfmon come as the running counts behind them, levels as levels.
 """
 
+import contextlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from esewatch.ese.counters.counter_feeds import present
+from esewatch.fold.readings import grown
 from esewatch.model import (
     Batch,
     CountersSeen,
@@ -43,6 +45,8 @@ MAX_AHEAD = 300.0
 _SHORT = 60
 _COUNTED = "counted"
 """Position beside that of the clock: the series whose running total was above 0."""
+_SAVED_SECONDS = 3600.0
+"""A value of an hour ago shows as well that a total began again."""
 
 _DRIVE = re.compile(r"[A-Za-z]:(?:\\|$)")
 
@@ -113,7 +117,8 @@ class ExporterSource:
         if not batches:
             yield Batch(caught_up=self._heard)
             return
-        batches[-1].positions = {**self._clock.positions(), **self._reader.positions()}
+        counted = self._reader.positions(self._monotonic())
+        batches[-1].positions = {**self._clock.positions(), **counted}
         batches[-1].caught_up = True
         yield from batches
 
@@ -155,29 +160,33 @@ class _Reader:
         self._url = url
         self._shown = shown
         self._told: set[str] = set()
-        self._counted: set[tuple[str, str]] = set()
-        """Running totals (metric, instance) that were above 0."""
-        self._last: dict[tuple[str, str], float] = {}
-        """Of those, what they were."""
-        self._saved: frozenset[tuple[str, str]] = frozenset()
-        """Those that the journal has."""
+        self._counted: dict[tuple[str, str], float] = {}
+        """Running totals (metric, instance) that were above 0, and what they were."""
+        self._saved: Set[tuple[str, str]] = frozenset()
+        self._saved_at = 0.0
+        """Those that the journal has, with values of that time."""
+        self._restarted: set[str] = set()
+        self._held: list[tuple[str, str]] = []
+        """Of one page: instances that began again, and zeros that were not handed on."""
         self._present: dict[str, bool] = {}
         self._volumes: dict[str, str] | None = None
 
     def restore(self, saved: bytes) -> None:
         """Restore the running totals that were above 0; what cannot be read is left out."""
-        try:
-            self._counted = set(msgspec.msgpack.decode(saved, type=list[tuple[str, str]]))
-        except msgspec.MsgspecError:
-            return
-        self._saved = frozenset(self._counted)
+        with contextlib.suppress(msgspec.MsgspecError):
+            rows = msgspec.msgpack.decode(saved, type=list[tuple[str, str, float]])
+            self._counted = {(metric, instance): value for metric, instance, value in rows}
+            self._saved = frozenset(self._counted)
 
-    def positions(self) -> dict[str, bytes | None]:
-        """The position for `restore`, where it is not the one handed out last."""
-        if self._counted == self._saved:
+    def positions(self, now: float) -> dict[str, bytes | None]:
+        """The position for `restore`, where its series are not those handed out last, or its values
+        are an hour old (`now`: monotonic seconds).
+        """
+        if self._counted.keys() == self._saved and now < self._saved_at + _SAVED_SECONDS:
             return {}
-        self._saved = frozenset(self._counted)
-        return {_COUNTED: msgspec.msgpack.encode(sorted(self._counted))}
+        self._saved, self._saved_at = frozenset(self._counted), now
+        rows = [(*series, value) for series, value in sorted(self._counted.items())]
+        return {_COUNTED: msgspec.msgpack.encode(rows)}
 
     def read(self, time: float, page: Page) -> list[Batch]:
         """The records of one page in batches. Raises SourceError when it is no such text."""
@@ -204,6 +213,11 @@ class _Reader:
                     self._tell(unreadable, reason, "", reason)
                     break
                 found.append(reading)
+        for series in self._held:
+            if series[1] in self._restarted:
+                self._counted.pop(series, None)
+        self._held.clear()
+        self._restarted.clear()
         if not read and bad:
             raise SourceError(f"{self._url}: its answer is not in the Prometheus text format")
         records = [*self._seen(time, seen), *self._changed_volumes(time, disks), *found]
@@ -234,13 +248,13 @@ class _Reader:
             # back, a true restart is seen as well: at the next sample, which is below the last.
             # Then what else of the instance is 0 did begin there.
             series = (sample.name, instance)
-            before = self._last.get(series, 0.0)
-            if 0 < sample.value < before:
-                self._counted = {each for each in self._counted if each[1] != instance}
-            if sample.value > 0 and len(self._counted) < MAX_READINGS:
-                self._counted.add(series)
-                self._last[series] = sample.value
-            elif sample.value == 0 and series in self._counted:
+            before = self._counted.get(series)
+            if sample.value > 0 and (before is not None or len(self._counted) < MAX_READINGS):
+                self._counted[series] = sample.value
+                if before is not None and grown(before, sample.value) == sample.value:
+                    self._restarted.add(instance)
+            elif sample.value == 0 and before is not None:
+                self._held.append(series)
                 return None
         return Reading(
             time=time if sample.time is None else sample.time,

@@ -100,10 +100,8 @@ class JsonCounters:
         elif not math.isfinite(value):
             raise ValueError(f"{own.counter}: is not a number")
         feed = feed_of(own.object, own.instance, own.counter)
-        if feed is not None:
-            kind = kind_of(own.object, own.counter)
-            if own.kind not in {kind, "total" if kind == "rate" else kind}:
-                raise ValueError(f"{own.counter}: is a {kind}, not a {own.kind}")
+        kind = kind_of(own.object, own.counter)
+        if feed is not None and own.kind in {kind, "total" if kind == "rate" else kind}:
             yield Reading(
                 time=own.time.timestamp(),
                 computer=self._named(own.computer),

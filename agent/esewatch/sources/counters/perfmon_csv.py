@@ -26,7 +26,7 @@ from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
 
 _LONGEST_CELL = 40
 _NO_VALUE = -1.0
-"""In the place of a value that typeperf did not get. No counter is negative."""
+"""In the place of a value that typeperf did not get. No counter that feeds a series is negative."""
 
 
 class CsvDecoderState(msgspec.Struct, array_like=True):
@@ -232,12 +232,12 @@ class PerfmonDecoder:
                 if not cell.strip():
                     continue
                 value = _with_comma(cell)
-            if value == _NO_VALUE:
+            if value == _NO_VALUE and column.feed is not None:
                 continue
             if not math.isfinite(value) or "_" in cell:
                 self._tell_cell(column, "not a number", cell, at, fed)
                 continue
-            if value < 0:
+            if value < 0 and column.feed is not None:
                 self._tell_cell(column, "below 0", cell, at, fed)
                 continue
             append(

@@ -21,6 +21,7 @@ from esewatch.expose.pages.report.report_page import (
 )
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.passes.transitions import pack
+from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.state import BadPage, Database, State, Transition
 from esewatch.model import Unreadable
 from tests.expose.examples import (
@@ -394,3 +395,10 @@ def test_the_runbooks_of_what_was_found_are_in_the_page() -> None:
     assert "esewatch ack" in text
     assert not [url for url in found.urls if url.startswith("/runbooks")]
     assert "What to do The runbooks" not in page(State()).text
+
+
+def test_checks_that_never_ended_are_not_called_free_of_errors() -> None:
+    entry = SqlDatabase(computer="sql01", database="sales", first_seen=NOW, last_seen=NOW)
+    entry.full.aborted = NOW
+    found = report(State(sql_databases={("sql01", "sales"): entry}))
+    assert result_sentence(found) == "1 database of SQL Server: 1 not checked to the end in time"

@@ -207,8 +207,14 @@ def _result_of_databases(report: ReportPage) -> str:
 
 
 def _result_of_checks(checks: Sequence[CheckdbRow]) -> str:
-    bad = _with_errors(checks)
-    found = f"{len(bad):,} with errors that CHECKDB left" if bad else "CHECKDB left no errors"
+    told = {
+        "with errors that CHECKDB left": len(_with_errors(checks)),
+        "not checked to the end in time": sum(
+            each.state in {"overdue", "broken_off", "unknown"} for each in checks
+        ),
+    }
+    wrong = [f"{number:,} {what}" for what, number in told.items() if number]
+    found = ", ".join(wrong) or "CHECKDB left no errors"
     return f"{counted(len(checks), 'database')} of SQL Server: {found}"
 
 
