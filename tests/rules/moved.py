@@ -69,12 +69,20 @@ def doubled(case: dict[str, Any], leave_out: Collection[str] = ()) -> dict[str, 
     return _told(case, tests, told_by_two)
 
 
-def moved(case: dict[str, Any]) -> dict[str, Any] | None:
-    """The case with a move, a third of the way to the last alert that fires; None without any."""
+def moved(case: dict[str, Any], stays: str = "") -> dict[str, Any] | None:
+    """The case with a move, a third of the way to the last alert that fires; None without any.
+
+    What the instance `stays` has it keeps.
+    """
     tests = [test for test in asked(case) if test.get("exp_alerts")]
     last = max((seconds(test["eval_time"]) for test in tests), default=0.0)
     at = int(last / 3 / seconds(case["interval"]))
-    return _told(case, tests, lambda series: handed_over(series, at))
+
+    def tell(series: dict[str, str]) -> Iterator[dict[str, str]]:
+        kept = stays and f'instance="{stays}"' in series["series"]
+        return iter([series]) if kept else handed_over(series, at)
+
+    return _told(case, tests, tell)
 
 
 def asked(case: dict[str, Any]) -> list[dict[str, Any]]:

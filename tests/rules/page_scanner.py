@@ -63,12 +63,13 @@ OF_COMPUTER = "esewatch_host_caught_up{} 1"
 def beside_page_scanner(case: dict[str, Any]) -> dict[str, Any] | None:
     """The case with such an agent.
 
-    None where it asks of no alert, has no database, or one whose tier changes: what another agent
-    holds for the tier matters there.
+    None where it asks of no alert, has no database, one whose tier changes (what another agent
+    holds for the tier matters there), or one that another such agent reports.
     """
     tests, databases = asked(case), list(_databases(case))
     of_one = {(each["computer"], each["database"]) for each in databases}
-    if not tests or not databases or len(databases) > len(of_one):
+    scanned = any(each.get("ese_instance") == "" for each in databases)
+    if not tests or not databases or scanned or len(databases) > len(of_one):
         return None
     count = max(samples(each["values"]) for each in case["input_series"])
     said = dict(each for labels in databases for each in _said(labels))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.rules.expressions import document_of
 from tests.rules.moved import doubled, moved, parts
-from tests.rules.page_scanner import beside_page_scanner
+from tests.rules.page_scanner import INSTANCE, beside_page_scanner
 from tests.rules.promtool import TESTS, prepare
 from tests.rules.promtool import run as ask_promtool
 
@@ -57,6 +57,20 @@ def test_what_two_workers_tell_is_told_once(path: Path, tmp_path: Path) -> None:
 def test_an_alert_goes_on_through_a_move(path: Path, tmp_path: Path) -> None:
     cases = [case for case in document_of(path)["tests"] if case["name"] not in LATER]
     over_a_move = [each for case in cases if (each := moved(case))]
+    done = ask_promtool(prepare(path, tmp_path, over_a_move)) if over_a_move else None
+
+    assert done is None or done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_an_alert_goes_on_through_a_move_beside_an_agent_that_only_scans_pages(
+    path: Path, tmp_path: Path
+) -> None:
+    left_out = LATER | READ_BY_SCANNER
+    cases = [case for case in document_of(path)["tests"] if case["name"] not in left_out]
+    beside = [each for case in cases if (each := beside_page_scanner(case))]
+    over_a_move = [each for case in beside if (each := moved(case, stays=INSTANCE))]
     done = ask_promtool(prepare(path, tmp_path, over_a_move)) if over_a_move else None
 
     assert done is None or done.returncode == 0, done.stdout + done.stderr
