@@ -1,4 +1,4 @@
-"""Which groups of counters a computer exposes: what its inputs said, and what is sampled.
+"""Groups of counters that a computer exposes: what its inputs said, and what is sampled.
 
 An input says it where it begins. An older log, or one of a few counters, does not have what
 another input samples: that is not hidden.
