@@ -605,7 +605,7 @@ def test_a_journal_of_an_earlier_version_has_counts_without_a_mark() -> None:
     found = instance()
     fold(found, count(0, 5_000_000))
     for column in found.counters.values():
-        column.is_count = False
+        column.is_count = None
     fold(found, count(3600, 5_000_900))
     assert found.totals == {READ: 900}
 
@@ -615,3 +615,19 @@ def test_the_second_sample_of_a_level_after_weeks_is_not_current_for_months() ->
     fold(found, level(0, 3), level(30 * DAY, 3))
     assert current(found.levels[DEPTH], 30 * DAY + 3 * HOUR) == 3
     assert current(found.levels[DEPTH], 31 * DAY) is None
+
+
+def test_one_rate_is_not_taken_for_a_count_where_another_column_has_counts() -> None:
+    found = instance()
+    fold(found, reading(0, 100, "total", counter="other"), reading(15, 2), count(30, 5_000_000))
+    assert found.totals == {READ: 0}
+
+
+def test_a_count_of_a_clock_far_ahead_does_not_end_the_rates() -> None:
+    found = instance()
+    feed = Feed(metric=READ, name="SG06")
+    fold_reading(found, count(400 * DAY, 5_000_000), feed)
+    taken = [fold_reading(found, reading(at, 2), feed, until=DAY) for at in range(0, 60, 15)]
+    assert taken[0]
+    fold_reading(found, count(90, 5_000_100), feed, until=DAY)
+    assert found.totals == {READ: 0}

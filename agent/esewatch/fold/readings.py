@@ -65,7 +65,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
         if known.is_count and reading.kind == "rate" and _is_counted(metered, key, known, reading):
             return True
         growth = _growth(metered, key, known, reading, value, feed=feed)
-    elif known.is_count and reading.kind == "rate":
+    elif known.is_count and reading.kind == "rate" and known.last_time <= until:
         return False
     elif (since := _since_baseline(known, reading, value, until)) is not None:
         growth = since
@@ -76,8 +76,8 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
     if growth:
         _add(metered, key, (known.last_time, reading.time), growth * feed.scale)
     known.last_time, known.last_value = reading.time, value
-    if reading.kind == "total":
-        known.is_count = True
+    known.is_count = reading.kind == "total"
+    if known.is_count:
         metered.total_times[key] = reading.time
     return True
 
@@ -160,8 +160,8 @@ def _since_baseline(
 
 
 def _holds_count(known: CounterState) -> bool:
-    """True if the last sample was of a running total; one of an earlier version has no mark."""
-    return known.is_count or not known.intervals
+    """True if the last sample was of a running total."""
+    return not known.intervals if known.is_count is None else known.is_count
 
 
 def _was_ahead(last: float, jump: tuple[float, float] | None, time: float, until: float) -> bool:

@@ -120,8 +120,9 @@ class CounterState(msgspec.Struct, array_like=True):
 
     Both are then the time of the last sample before the clock was set back.
     """
-    is_count: bool = False
-    """The last sample was of a running total; the column may have its rate as well."""
+    is_count: bool | None = None
+    """The last sample was of a running total; the column may have its rate as well. None: of an
+    earlier version, which kept intervals of rates alone."""
 
 
 class Level(msgspec.Struct, array_like=True):

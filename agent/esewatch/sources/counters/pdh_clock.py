@@ -13,7 +13,7 @@ _TIME = re.compile(
 )
 _HOUR = timedelta(hours=1)
 _JITTER = timedelta(seconds=1)
-_NIGHT = frozenset({23, 0, 1, 2, 3})
+_NIGHT = frozenset({21, 22, 23, 0, 1, 2, 3, 4})
 """In one of these hours summer time ends, wherever there is any."""
 
 
