@@ -76,7 +76,7 @@ def test_an_alert_goes_on_through_a_move_beside_an_agent_that_only_scans_pages(
     assert done is None or done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES)
 def test_an_agent_that_only_scans_pages_changes_no_alert(path: Path, tmp_path: Path) -> None:
     cases = [case for case in document_of(path)["tests"] if case["name"] not in READ_BY_SCANNER]
     beside = [each for case in cases if (each := beside_page_scanner(case))]
