@@ -58,6 +58,8 @@ CHECK = (
 )
 READ_RATE = 1e11
 """Bytes a second of a disk: after some seconds it is enough for a mean of five minutes."""
+BEGAN = time.time() - 1
+"""When the disk had read nothing. Its total has 64 bits, as a counter of Windows has."""
 Told = dict[tuple[str, str, str], str]
 
 
@@ -102,7 +104,7 @@ class Scraped(NamedTuple):
     def is_at_work(self) -> bool:
         """Whether the agent had something to store, two seconds ago at the latest; it gets more."""
         self.counters.sample(1430, 10)
-        self.disks.answer(says(read_from_disks(time.time() * READ_RATE)))
+        self.disks.answer(says(read_from_disks((time.time() - BEGAN) * READ_RATE)))
         lately = f"[{4 * SCRAPED_EVERY:g}s] offset 2s"
         growth = f"rate(esewatch_journal_commit_duration_seconds_count{lately})"
         return bool(
@@ -140,7 +142,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
     when = f"{now - timedelta(hours=5):%Y-%m-%d %H:%M:%S}.00"
     (folder / "ERRORLOG").write_text(f"{when} {CHECK}\n", "utf-16")
     with metrics_server() as disks:
-        disks.answer(says(read_from_disks(time.time() * READ_RATE)))
+        disks.answer(says(read_from_disks((time.time() - BEGAN) * READ_RATE)))
         sources: list[Json] = [
             {"type": "evtx", "path": str(folder / "app.evtx")},
             {"type": "perfmon_csv", "path": str(folder / "perf.csv")},
