@@ -207,10 +207,32 @@ def test_where_a_running_total_is_missing_for_long_the_rates_count_again() -> No
 
 def test_a_running_total_that_is_back_does_not_count_what_the_rates_counted() -> None:
     found = instance()
-    fold(found, total(0, 0), total(60, 600), *rates(0, 121))
-    counted = found.totals[SCAN]
-    fold(found, total(7260, 72600), *rates(7260, 1), total(7320, 73200), *rates(7320, 1))
-    assert found.totals[SCAN] == counted + 600
+    fold(found, total(0, 0), total(60, 600), *rates(0, 181))
+    assert found.totals[SCAN] == 600 + 58 * 600
+    fold(found, total(10860, 108600), *rates(10860, 1), total(10920, 109200), *rates(10920, 1))
+    assert found.totals[SCAN] == 600 + 58 * 600 + 600
+
+
+@pytest.mark.parametrize("minutes", [20, 60, 120])
+def test_a_running_total_that_is_read_seldom_is_whole_beside_rates_each_minute(
+    minutes: int,
+) -> None:
+    found = instance()
+    for at in range(0, 36_001, 60):
+        if at % (minutes * 60) == 0:
+            fold(found, total(at, 10 * at))
+        fold(found, *rates(at + 1, 1))
+    assert found.totals == {SCAN: 360_000}
+    assert found.gaps == []
+
+
+def test_what_lies_between_a_running_total_that_ends_and_the_rates_is_a_gap() -> None:
+    found = instance()
+    fold(found, *rates(-60, 1), total(0, 0), total(60, 600), *rates(0, 300))
+    first = 60 + 2 * HOUR + 60
+    assert found.totals == {SCAN: 600 + 10 * (299 * 60 - first)}
+    assert found.gaps == [(60, first)]
+    assert found.gap_seconds == first - 60
 
 
 def test_the_growth_of_a_running_total_over_a_silence_of_both_is_kept() -> None:
@@ -225,8 +247,8 @@ def test_a_running_total_of_a_journal_of_an_earlier_version_may_be_gone() -> Non
     found = instance()
     fold(found, *rates(0, 2), total(0, 0), total(60, 600))
     found.total_times = {}
-    fold(found, *rates(120, 60))
-    assert found.totals[SCAN] > 600 + 40 * 600
+    fold(found, *rates(120, 180))
+    assert found.totals[SCAN] > 600 + 50 * 600
 
 
 def stored(time: float, raw: int, *, wraps: bool = True) -> Reading:
@@ -275,10 +297,22 @@ def test_hours_that_a_text_log_and_a_binary_log_have_are_counted_once() -> None:
 def test_when_a_binary_log_is_not_written_any_more_the_rates_count_again() -> None:
     found = instance()
     fold(found, stored(0, 0), stored(15, 150))
-    assert fold(found, reading(30, 10), reading(15 + 900, 10)) == [False, False]
-    fold(found, reading(2000, 10), reading(2015, 10))
+    assert fold(found, reading(30, 10), reading(15 + 2 * HOUR, 10)) == [False, False]
+    fold(found, reading(8000, 10), reading(8015, 10))
     assert found.totals == {READ: 300}
     assert found.running_totals == set()
+    assert found.gaps == [(15, 8000)]
+
+
+@pytest.mark.parametrize("minutes", [20, 60, 120])
+def test_a_binary_log_with_a_sample_an_hour_is_whole_beside_a_text_log(minutes: int) -> None:
+    found = instance()
+    for at in range(0, 36_001, 60):
+        if at % (minutes * 60) == 0:
+            fold(found, stored(at, 10 * at))
+        fold(found, reading(at + 1, 10))
+    assert found.totals == {READ: 360_000}
+    assert found.gaps == []
 
 
 def test_the_growth_over_a_long_silence_of_a_running_total_is_kept() -> None:

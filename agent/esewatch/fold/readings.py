@@ -25,7 +25,8 @@ GAP_SECONDS = 15 * 60.0
 """An interval over max(3 x the column's median, 15 minutes) is not integrated."""
 
 COUNT_SECONDS = 2 * 3600.0
-"""For so long a running count may be missing beside rates: it may be read each hour."""
+"""For so long a running count may be missing beside rates: it may be read each hour. Behind it
+rates count again; what lies between is a gap."""
 STORED = "|stored"
 """Behind the name of a column whose samples are the totals that a binary log stores."""
 
@@ -137,13 +138,14 @@ def _growth(
         return 0.0
     known.intervals = [*known.intervals[1 - KEPT_INTERVALS :], interval]
     if key in metered.running_totals:
-        if known.last_time <= metered.total_times.setdefault(key, known.last_time) + GAP_SECONDS:
+        counted = metered.total_times.setdefault(key, known.last_time)
+        if known.last_time <= counted + COUNT_SECONDS:
             return 0.0
         metered.running_totals.discard(key)
+        _note_gap(metered, counted, known.last_time)
     if not is_gap:
         return max(0.0, reading.value) * interval
-    if reading.time > metered.gap_until:
-        _gap(metered, max(known.last_time, metered.gap_until), reading.time)
+    _note_gap(metered, known.last_time, reading.time)
     return 0.0
 
 
@@ -197,10 +199,12 @@ def _is_next(
             return False
         metered.counters.pop(column, None)
     elif total is not None:
-        if time <= total.last_time + GAP_SECONDS and total.last_time <= until:
+        if time <= total.last_time + COUNT_SECONDS and total.last_time <= until:
             return False
         del metered.counters[column + STORED]
         metered.running_totals.discard(key)
+        if total.last_time <= until:
+            _note_gap(metered, total.last_time, time)
     return True
 
 
@@ -216,7 +220,11 @@ def _usual(column: CounterState) -> float:
     return median(column.intervals) if column.intervals else 0.0
 
 
-def _gap(metered: Metered, since: float, until: float) -> None:
+def _note_gap(metered: Metered, since: float, until: float) -> None:
+    """Count what is left of an interval behind the latest gap, and keep its place."""
+    since = max(since, metered.gap_until)
+    if since >= until:
+        return
     metered.gap_seconds += until - since
     metered.gap_until = until
     gaps = metered.gaps
