@@ -40,9 +40,45 @@ def test_only_two_openings_in_a_row_tell_of_another_window() -> None:
     unlike = [*nightly_runs(1, 1, ago=2), *nightly_runs(1, 3, ago=1), *nightly_runs(1)]
     twice = [*nightly_runs(2, 3, ago=1), *nightly_runs(1)]
 
-    assert restarts(used(store(defrag_runs=once))) == []
-    assert restarts(used(store(defrag_runs=unlike))) == []
-    assert restarts(used(store(defrag_runs=twice))) == [opening(1) + 4 * HOUR]
+    assert restarts(used(store(defrag_runs=once))) == {}
+    assert restarts(used(store(defrag_runs=unlike))) == {}
+    assert restarts(used(store(defrag_runs=twice))) == {opening(1) + 4 * HOUR: -HOUR}
+
+
+def test_two_nights_that_end_early_among_others_are_no_other_window_but_three_are() -> None:
+    def runs(early: int, hours: float) -> list[Run]:
+        return [
+            *nightly_runs(4, ago=early + 2),
+            *nightly_runs(early, hours, ago=2),
+            *nightly_runs(2),
+        ]
+
+    for hours in (3, 3.75):
+        assert restarts(used(store(defrag_runs=runs(2, hours)), nights=8)) == {}
+    assert max(restarts(used(store(defrag_runs=runs(3, 3)), nights=9))) == opening(2) + 4 * HOUR
+
+
+def test_a_stop_of_the_instance_shows_nothing_of_the_window() -> None:
+    runs = nightly_runs(5, 3)
+    stops = [(run.end, run.end + 2 * HOUR) for run in runs if run.end is not None]
+    rebooted = used(store(defrag_runs=runs, off=stops), nights=5)
+    assert [each.off for each in rebooted] == [None] * 5
+    assert restarts(rebooted) == {}
+    by_day = [(low + 6 * HOUR, high + 6 * HOUR) for low, high in stops]
+    assert [each.off for each in used(store(defrag_runs=runs, off=by_day))] == [-HOUR] * 3
+
+
+def test_less_than_half_an_hour_at_the_end_is_the_window_while_it_lasts() -> None:
+    lasting = used(store(defrag_runs=nightly_runs(8, 3.75)), nights=8)
+    assert restarts(lasting) == {}
+    since_two = [*nightly_runs(6, ago=2), *nightly_runs(2, 3.75)]
+    assert restarts(used(store(defrag_runs=since_two), nights=8)) == {}
+    before = [*nightly_runs(6, 3.75, ago=2), *nightly_runs(2)]
+    found = restarts(used(store(defrag_runs=before), nights=8))
+    assert max(found) == opening(2) + 4 * HOUR
+    assert found[max(found)] == -900
+    longer = used(store(defrag_runs=nightly_runs(8, 4.25)), nights=8)
+    assert len(restarts(longer)) == 7
 
 
 def test_where_a_scan_follows_defragmentation_has_the_first_half_of_the_window() -> None:
@@ -54,7 +90,7 @@ def test_where_a_scan_follows_defragmentation_has_the_first_half_of_the_window()
     longer = used(store(defrag_runs=whole, scan_runs=after))
 
     assert [each.off for each in kept] == [0] * 3
-    assert restarts(kept) == []
+    assert restarts(kept) == {}
     assert [each.off for each in longer] == [2 * HOUR] * 3
     assert len(restarts(longer)) == 2
 
@@ -68,7 +104,7 @@ def test_a_longer_window_before_shows_though_every_other_night_completed_a_pass(
     found = used(store(defrag_runs=runs, defrag_passes=finished), nights=5)
 
     assert [each.off for each in found] == [2 * HOUR, None, 2 * HOUR, None, None]
-    assert restarts(found) == [opening(2) + 6 * HOUR]
+    assert restarts(found) == {opening(2) + 6 * HOUR: 2 * HOUR}
 
 
 def test_defragmentation_at_quite_other_hours_is_told_too() -> None:
@@ -87,7 +123,7 @@ def test_an_opening_that_began_beside_its_hours_is_moved_to_where_it_was() -> No
 
     assert [(each.start, each.end) for each in found] == [(run.start, run.end) for run in early]
     assert [(each.ran, each.off, each.share) for each in found] == [(True, 0.0, 1.0)] * 3
-    assert restarts(found) == []
+    assert restarts(found) == {}
 
 
 def test_an_opening_that_began_early_and_ended_with_its_pass_is_moved_too() -> None:

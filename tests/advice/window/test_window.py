@@ -228,7 +228,33 @@ def test_a_window_of_another_length_is_another_window() -> None:
     for hours, duration in ((-1, 6), (-1, 2.5), (-3, 4), (1, 5)):
         found = judged(store(defrag_runs=shifted(hours, 5, duration)))
         assert found.action == "insufficient_evidence"
-        assert "other hours" in found.reasons[0]
+        assert "configured window" in found.reasons[0]
+
+
+def test_the_reason_names_the_hours_that_were_seen() -> None:
+    early = judged(store(defrag_runs=[*nightly_runs(55, 3, ago=5), *nightly_runs(5)])).reasons
+    assert "before, it stopped 1 h before the end of its time in the configured window" in early[0]
+    late = judged(store(defrag_runs=[*nightly_runs(55, 5, ago=5), *nightly_runs(5)])).reasons
+    assert "before, it went on 1 h after the end of its time in the configured window" in late[0]
+    lasting = judged(store(defrag_runs=nightly_runs(60, 3)))
+    assert lasting.action == "insufficient_evidence"
+    assert not any("Pages Freed/sec" in reason for reason in lasting.reasons)
+
+
+def test_a_window_that_is_set_a_quarter_of_an_hour_too_long_is_judged() -> None:
+    runs = nightly_runs(60, 3.75)
+    assert judged(store(143_200, 1_000, defrag_runs=runs)).action == "shrink"
+    overdue = judged(store(100_000, 3_300, defrag_runs=runs, defrag_passes=[one_pass(0, 1)]))
+    assert (overdue.action, overdue.rule) == ("grow", "late")
+
+
+def test_a_reboot_at_the_same_hour_of_two_nights_leaves_the_evidence() -> None:
+    runs = nightly_runs(60)
+    for at in (-9, -8, -3, -2):
+        runs[at] = Run(runs[at].start, runs[at].start + 3 * HOUR)
+    found = judged(store(100_000, 3_300, defrag_runs=runs))
+    assert found.evidence.windows == 28
+    assert found.action == "grow"
 
 
 def test_a_pass_that_fails_at_a_bad_page_each_night_keeps_to_its_window() -> None:
@@ -236,7 +262,7 @@ def test_a_pass_that_fails_at_a_bad_page_each_night_keeps_to_its_window() -> Non
     failed = [Run(run.start, run.start + 12) for run in nightly_runs(5)]
     runs = [*nightly_runs(55, ago=5), *failed]
     ends = [run.end for run in failed if run.end is not None]
-    assert "other hours" in judged(store(defrag_runs=runs)).reasons[0]
+    assert "configured window" in judged(store(defrag_runs=runs)).reasons[0]
     found = judged(store(defrag_runs=runs, failures=ends))
     assert found.action == "keep"
     assert found.evidence.windows == 28
@@ -329,7 +355,7 @@ def test_a_window_that_was_changed_is_not_judged_by_what_was_before() -> None:
     )
 
     assert judged(followed).action == "insufficient_evidence"
-    assert "other hours" in judged(followed).reasons[0]
+    assert "configured window" in judged(followed).reasons[0]
     assert judged(settled).action == "shrink"
     assert judged(grown).action == "insufficient_evidence"
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from esewatch.advice.base.finding import EarlyStops, Finding, stopped_early
 from esewatch.advice.history.history import History
 from esewatch.advice.window.past_windows import (
+    EARLY,
     SAME_MOMENT,
     TOLERANCE,
     Used,
@@ -22,8 +23,6 @@ from esewatch.advice.window.past_windows import (
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass
 
-EARLY = 1800.0
-"""Seconds before its time (semantics.md 7)."""
 STOPPED = (3, 7)
 """Early stops that make a finding, and the number of openings they are counted in."""
 LOOK_BACK = 8 * 7 * 86400.0

@@ -83,7 +83,8 @@ class Timeline:
         self._covered = [0.0, *accumulate(covered)]
         since = now - LOOK_BACK - self.period
         self.openings = openings_used(history, self.runs, since, now)
-        self._restarts = sorted([*restarts(self.openings), *_breaks(history)])
+        self._other_hours = restarts(self.openings)
+        self._restarts = sorted([*self._other_hours, *_breaks(history)])
         self.scan_deadline = verification_deadline(as_copy(history, policy))
         self._known: dict[float, Evidence] = {}
 
@@ -165,7 +166,7 @@ class Timeline:
             counter_coverage=self._coverage(begin, time),
         )
         events = self._missing_events(evidence, begin, time)
-        missing = (*events, *self._missing_counters(evidence, time))
+        missing = (*events, *self._missing_counters(evidence, begin, time))
         return msgspec.structs.replace(evidence, missing=missing, lacks_events=bool(events))
 
     def _sums(self, begin: float, time: float) -> tuple[float, float]:
@@ -219,11 +220,11 @@ class Timeline:
             " either it did not run, or its events are missing."
         )
 
-    def _missing_counters(self, evidence: Evidence, time: float) -> tuple[str, ...]:
+    def _missing_counters(self, evidence: Evidence, begin: float, time: float) -> tuple[str, ...]:
         return tuple(
             sentence
             for sentence in (
-                self._no_counters(time, evidence),
+                self._no_counters(evidence, begin, time),
                 self._too_few_pages(evidence),
                 _badly_covered(evidence),
             )
@@ -250,12 +251,13 @@ class Timeline:
         elif broken in {gap[1] for gap in self.history.event_gaps}:
             why = "earlier events are missing"
         else:
-            why = "before, it ran at other hours than the configured window"
+            why = f"before, it {beside_its_time(self._other_hours[broken])}"
         return f", counted from {moment(broken)} ({why})"
 
-    def _no_counters(self, time: float, evidence: Evidence) -> str:
+    def _no_counters(self, evidence: Evidence, begin: float, time: float) -> str:
         since = self.history.sampled_since
-        if (since is None or since > time) or uncounted(evidence):
+        ran = any(begin <= run.start <= time for run in self.runs)
+        if (since is None or since > time) or (uncounted(evidence) and ran):
             return (
                 "The counters Online Defrag Pages Read/sec and Pages Freed/sec were not both"
                 " sampled while online defragmentation ran, so there is no ratio."
@@ -275,6 +277,12 @@ class Timeline:
             f"Advice needs {asked:,.0f} pages read by online defragmentation;"
             f" {evidence.pages_read:,.0f} so far."
         )
+
+
+def beside_its_time(off: float) -> str:
+    """`stopped 1 h before the end of its time in the configured window`; `off` as in `restarts`."""
+    what, where = ("stopped", "before") if off < 0 else ("went on", "after")
+    return f"{what} {span(abs(off))} {where} the end of its time in the configured window"
 
 
 def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[Stretch]:

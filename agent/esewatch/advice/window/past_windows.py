@@ -18,6 +18,8 @@ TOLERANCE = 600.0
 
 Less than the quarter of an hour by which windows are changed.
 """
+EARLY = 1800.0
+"""Seconds before its time; more is an early stop (semantics.md 7)."""
 MOVED = 0.5
 """Share of its length by which an opening may lie beside its hours: a clock was changed."""
 SAME_MOMENT = 60.0
@@ -69,7 +71,8 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
     scans = [run for run in history.scan_runs if run.end is not None]
     scanned = [run.start for run in scans]
     completed = _completions(history.defrag_passes)
-    ends = sorted([*completed, *history.failures])
+    stops = (stopped for stopped, _ in history.off)
+    ends = sorted([*completed, *history.failures, *stops])
     scan_ends = _completions(history.checksum_passes)
     backups = backup_spans(history)
     result: list[Used] = []
@@ -116,21 +119,38 @@ def backed_up(found: Sequence[Used]) -> str | None:
     )
 
 
-def restarts(found: Sequence[Used]) -> list[float]:
+def restarts(found: Sequence[Used]) -> dict[float, float]:
     """Moments up to which defragmentation kept to another window than the configured one.
 
-    Shown by two openings in a row in which it stopped equally long before its time, or by two
-    conclusive ones in which it went on after it: one alone is a restart of the server or work by
-    hand. A longer window before this one shows only where a pass did not end in between.
+    With the seconds by which it stopped after its time, or before (below 0). Shown by two
+    conclusive openings in a row in which it went on after its time, or by two in which it stopped
+    equally long before it, three behind one that kept to it: fewer are restarts of the server or
+    work by hand. A longer window before this one shows only where a pass did not end in between. A
+    window that ends less than half an hour early up to now is as it is configured, about.
     """
     told = [each for each in found if each.off is not None]
-    ran = [each for each in found if each.ran or each.off is not None]
-    beyond = [(a, b) for a, b in pairwise(told) if min(a.off or 0.0, b.off or 0.0) > 0]
-    before = [
-        (a, b) for a, b in pairwise(ran) if a.off and b.off and abs(a.off - b.off) <= TOLERANCE
-    ]
-    moments = {later.end + max(0.0, later.off or 0.0) for _, later in (*beyond, *before)}
-    return sorted(moments)
+    later = [b for a, b in pairwise(told) if min(a.off or 0.0, b.off or 0.0) > 0]
+    for nights in _equally_early([each for each in found if each.ran or each.off is not None]):
+        at = told.index(nights[0])
+        least = 3 if at and told[at - 1].off == 0.0 else 2
+        lasts = nights[-1] is told[-1] and min(each.off or 0.0 for each in nights) >= -EARLY
+        if len(nights) >= least and not lasts:
+            later += nights[1:]
+    return {each.end + max(0.0, each.off or 0.0): each.off or 0.0 for each in later}
+
+
+def _equally_early(ran: Sequence[Used]) -> list[list[Used]]:
+    """Openings in a row, of those in which it ran, that stopped equally long before their time."""
+    found: list[list[Used]] = []
+    for before, each in pairwise([None, *ran]):
+        if each is None or each.off is None or each.off >= 0.0:
+            continue
+        goes_on = before is not None and before.off is not None and before.off < 0.0
+        if goes_on and before is not None and abs((before.off or 0.0) - each.off) <= TOLERANCE:
+            found[-1].append(each)
+        else:
+            found.append([each])
+    return found
 
 
 def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
@@ -151,8 +171,8 @@ def _off(
 ) -> float | None:
     """The time by which the last of the runs missed its end; 0: by little, None where unknown.
 
-    `endings` are the times at which passes completed or failed: a run that such an ending stopped
-    before its time shows nothing of the window.
+    `endings` are the times at which passes completed or failed, or the instance stopped: a run that
+    such an ending stopped before its time shows nothing of the window.
     """
     if not runs or runs[-1].end is None:
         return None
@@ -179,7 +199,7 @@ def _moved(
     due = time_given(runs, scans, start, end)
     off = _off(runs, due, _tolerance(due, start, end), endings)
     if off is None:
-        # The pass completed or failed: only its begin shows the window.
+        # The pass completed or failed, or was stopped: only its begin shows the window.
         return min(0.0, moved)
     due = time_given(runs, scans, start + moved, end + moved)
     tolerance = _tolerance(due, start + moved, end + moved)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from esewatch.advice.history.history import History
 from esewatch.advice.window.background_advice import background_advice
-from esewatch.advice.window.evidence import Timeline
+from esewatch.advice.window.evidence import Timeline, beside_its_time
 from esewatch.advice.window.past_windows import restarts
 from esewatch.advice.window.window import JUDGED_DAYS, action_at
 from esewatch.advice.window.window_rules import RuleInput
@@ -28,8 +28,8 @@ def window_changes(history: History, policy: Policy, now: float) -> list[tuple[f
         if before != after
     ]
     found += [
-        (time, "Until then online defragmentation ran at other hours than the configured window.")
-        for time in restarts(timeline.openings)
+        (time, f"Until then online defragmentation {beside_its_time(off)}.")
+        for time, off in restarts(timeline.openings).items()
         if time <= now
     ]
     return sorted(found)
