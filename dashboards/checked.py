@@ -62,19 +62,25 @@ def _latest_checks() -> Panel:
     return rows(
         Words(
             "Checks of SQL Server",
-            "The last DBCC CHECKDB of each database of SQL Server, the longest ago first.",
+            "The last DBCC CHECKDB of each database of SQL Server, first the one that has used most"
+            " of the time that its policy allows, which begins when the database is first seen.",
             "short",
             NO_CHECK,
         ),
         {"database": "Database", "computer": "Computer"},
         [
-            Column("Full check ago", AGE, "dtdurations"),
             Column(
                 "Of its policy",
                 OF_POLICY,
                 "percentunit",
                 limit=WORST,
                 links=[runbook("SqlserverCheckdbOverdue", fields)],
+            ),
+            Column(
+                "Full check ago",
+                f"time() - {_latest(COMPLETED, FULL)}",
+                "dtdurations",
+                empty="never seen",
             ),
             Column("It took", _latest(DURATION, FULL), "dtdurations", decimals=1),
             Column("Physical only, ago", f"time() - {_latest(COMPLETED, PHYSICAL)}", "dtdurations"),

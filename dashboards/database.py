@@ -10,6 +10,7 @@ from dashboards.parts import (
     ALARM,
     BLUE,
     CHOSEN,
+    COMPUTER,
     DATABASE,
     DAYS,
     GREEN,
@@ -158,7 +159,7 @@ def glance() -> list[Panel]:
                 "Findings",
                 "The findings of the database, for as long as they lasted.",
                 "short",
-                "The database has no finding",
+                "No finding, or no agent reports the database",
             ),
             [Query(f"ese_finding{{{DATABASE}}}", f"{{{{finding}}}} {SERIES}")],
             [
@@ -184,6 +185,11 @@ def nights() -> list[Panel]:
         "Scan": (f"max by ({ON_DATABASE}) (max_over_time({scan}[$__rate_interval]))", GREEN),
         "Interrupted": (f"sum by ({ON_DATABASE}) ({stopped}) > bool 0", VERMILION),
     }
+    # Of a night that nobody read nothing is known: no colour says "none" there.
+    unread = " or ".join(
+        f"max_over_time({metric}{{{COMPUTER}}}[$__rate_interval]) == 0"
+        for metric in ("esewatch_host_up", "esewatch_host_caught_up")
+    )
     panel = states({}, span=24, height=10)
     for reference, (row, (_, colour)) in zip("ABCDE", timeline.items(), strict=True):
         # What is not there has one word: each word is one of the legend.
@@ -196,11 +202,19 @@ def nights() -> list[Panel]:
             Words(
                 "The nights",
                 "When the window was open, when a backup, online defragmentation and the scan"
-                " ran, and when a pass was interrupted.",
+                " ran, and when a pass was interrupted; a line without a colour was not read.",
                 "short",
                 NO_WINDOW,
             ),
-            [Query(expression, f"{row} {SERIES}") for row, (expression, _) in timeline.items()],
+            [
+                Query(
+                    expression
+                    if row == "Window"
+                    else f"({expression}) unless on (job, instance, computer) ({unread})",
+                    f"{row} {SERIES}",
+                )
+                for row, (expression, _) in timeline.items()
+            ],
             [
                 to_status_page(),
                 runbook("EseMaintenanceStopsEarly"),
@@ -213,6 +227,7 @@ def nights() -> list[Panel]:
 def proofs() -> list[Panel]:
     """Will it be done in time, and is every page good?"""
     forecast = "ese_pass_forecast_completion_timestamp_seconds"
+    under_way = f"({forecast}{{{DATABASE}}} or ese_pass_progress_ratio{{{DATABASE}}})"
     series = f"{SERIES} {{{{task}}}}"
     return [
         finish(
@@ -228,7 +243,8 @@ def proofs() -> list[Panel]:
                 Query(f'{forecast}{{{DATABASE},confidence="p50"}} - time()', f"{series} 50 %"),
                 Query(f'{forecast}{{{DATABASE},confidence="p90"}} - time()', f"{series} 90 %"),
                 Query(
-                    f"ese_pass_deadline_timestamp_seconds{{{DATABASE}}} - time()",
+                    f"ese_pass_deadline_timestamp_seconds{{{DATABASE}}} - time()"
+                    f" and on ({ON_DATABASE}, task) {under_way}",
                     f"{series} deadline",
                 ),
             ],

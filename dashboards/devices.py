@@ -213,8 +213,9 @@ def device_panels() -> list[Panel]:
             lines(),
             Words(
                 "Corrected pages",
-                "Pages of the databases of each device with an error that the engine corrected:"
-                " several in a day are a failing disk.",
+                "Pages of the databases of each device with an error that the engine corrected,"
+                " and which stand: a rise by several in a day is a failing disk, but for unknown,"
+                " which is all databases without a known device.",
                 COUNT,
                 "No watched database matches the selection",
             ),

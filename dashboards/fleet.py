@@ -108,8 +108,9 @@ def numbers() -> list[Panel]:
     judged = f"0 * count(computer:ese_databases_verified:ratio{{{COMPUTER}}})"
 
     def found(finding: str) -> str:
-        selector = f'ese_finding{{{COMPUTER},finding=~"{finding}"}}'
-        return f"count(count by ({ON_COPY}) ({selector})) or {judged}"
+        there = f'ese_finding{{{COMPUTER},finding=~"{finding}"}}'
+        gone = f"last_over_time({there}[1d:10m]) and on (job, computer) {coverage_gaps.FORGOTTEN}"
+        return f"count(count by ({ON_COPY}) ({there} or {gone})) or {judged}"
 
     return [
         finish(
@@ -134,7 +135,8 @@ def numbers() -> list[Panel]:
             number(*WARNING),
             Words(
                 "Copies unverified",
-                "Copies that were never verified, or not within their deadline.",
+                "Copies that were never verified, or not within their deadline; for a day also"
+                " those whose agent is gone.",
                 "short",
                 "No database is judged",
             ),
@@ -147,7 +149,7 @@ def numbers() -> list[Panel]:
             Words(
                 "Writes at risk",
                 "Databases that refuse writes or are about to, because of their log, disk, size"
-                " or version store.",
+                " or version store; for a day also those whose agent is gone.",
                 "short",
                 "No database is judged",
             ),

@@ -37,7 +37,9 @@ ON_DEVICE = "job, instance, computer, device"
 
 NO_DATABASE = "No database matches the selection"
 NO_SOURCE = "No source is configured, or no agent answers"
-NO_WINDOW = "No window on this model: garbage collection and background scans have none"
+NO_WINDOW = (
+    "No window on this model (garbage collection and background scans have none), or no data"
+)
 
 Panel = stat.Panel | statetimeline.Panel | table.Panel | timeseries.Panel
 

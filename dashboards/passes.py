@@ -90,9 +90,10 @@ def damage() -> list[Panel]:
     """What is damaged, and what went wrong?"""
     logged = f"ese_engine_errors_total{{{INSTANCE}}}"
     # The first error of a kind is no increase: its series begins with it. That of an agent which
-    # was down a day ago does not.
+    # was down a day ago does not, nor are errors of old logs, which a new agent reads first.
     before = f"last_over_time(({logged} offset 1d)[7d:1h])"
-    errors = f"({logged} unless {before} or increase({logged}[1d]))"
+    of_today = f"ese_engine_error_last_timestamp_seconds{{{INSTANCE}}} > time() - 86400"
+    errors = f"({logged} and {of_today} unless {before} or increase({logged}[1d]))"
     operation = f"{SERIES} {{{{operation}}}}"
     return [
         finish(

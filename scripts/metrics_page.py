@@ -25,7 +25,8 @@ timestamps; times are values, in seconds since 1970, UTC.
   `ese_engine_errors_*` until the first of their kind, after which they stay, with 0 when it is
   resolved; `ese_known_bad_pages_found_in_history` while no page of the kind is known. Absent means
   0 there. The first error in `ese_engine_errors_total` is no increase: query
-  `x unless last_over_time((x offset 1d)[7d:1h]) or increase(x[1d])`.
+  `x and t unless last_over_time((x offset 1d)[7d:1h]) or increase(x[1d])`, where `t` is
+  `ese_engine_error_last_timestamp_seconds > time() - 86400`: old logs have old errors.
 - A policy of a database is exposed only where it differs from `esewatch_policy_default_*`, which
   each agent exposes once.
 - A known bad page is a state. Compare `ese_known_bad_pages`, not its growth; pages that the first

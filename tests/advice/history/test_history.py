@@ -178,6 +178,19 @@ def test_gaps_of_its_computer_are_its_own() -> None:
     assert gathered(*events, *covered).event_gaps == [(EPOCH + 60, EPOCH + 5 * DAY, 7)]
 
 
+def test_what_is_later_than_the_last_event_is_not_read_where_a_source_is_behind() -> None:
+    state = folder_of([event(700, 0), event(704, 60)], settings=SETTINGS).state
+    (source,) = state.sources.values()
+    source.up = source.caught_up = True
+    assert history(state, SETTINGS, "ex01", LABEL).unread_since is None
+    source.caught_up = False
+    assert history(state, SETTINGS, "ex01", LABEL).unread_since == EPOCH + 60
+    source.up, source.caught_up = False, True
+    assert history(state, SETTINGS, "ex01", LABEL).unread_since == EPOCH + 60
+    source.computers = ["ex02"]
+    assert history(state, SETTINGS, "ex01", LABEL).unread_since is None
+
+
 def test_a_configured_role_is_judged_where_no_event_tells_another() -> None:
     passive = Settings(databases=[DatabaseRule(match="*", role="passive")])
     old = gathered(event(700, 0), settings=passive)

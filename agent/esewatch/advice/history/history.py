@@ -145,6 +145,9 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By verifier, the end of the last verification of every page."""
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
+    unread_since: float | None = None
+    """The last event of its computer, where a source of it is behind: later ones are not read. Of
+    one database alone (`history`)."""
     off: Sequence[Stretch] = ()
     """Times when its instance was not at work, or is not known to have been (time_at_work.py)."""
     started: float | None = None
@@ -260,7 +263,17 @@ def history(
     beside = attached(each for each in on_computer if instance_key(each) == own)[own]
     channels = [each for each in state.channels.values() if each.computer == computer]
     told = told or surroundings(state, settings)
-    return _gather(state, settings, entry, beside, channels, told=told(entry))
+    found = _gather(state, settings, entry, beside, channels, told=told(entry))
+    return msgspec.structs.replace(found, unread_since=_unread_since(state, computer))
+
+
+def _unread_since(state: State, computer: str) -> float | None:
+    host = state.hosts.get(computer)
+    behind = any(
+        not (source.up and source.caught_up) and computer in source.computers
+        for source in state.sources.values()
+    )
+    return (host.last_heard or None) if behind and host is not None else None
 
 
 def _gather(

@@ -43,6 +43,15 @@ def test_openings_with_missing_events_do_not_count() -> None:
     assert use.openings == 4
 
 
+def test_openings_that_nobody_read_do_not_count() -> None:
+    use = window_use(exchange(unread_since=opening(3) - HOUR), None, MORNING)
+    assert use is not None
+    assert use.openings == 14
+    late = window_use(exchange(unread_since=MORNING - 50 * DAY), None, MORNING)
+    assert late is not None
+    assert (late.openings, late.used) == (6, ())
+
+
 def test_a_window_over_noon_has_an_axis_of_its_own() -> None:
     morning = msgspec.structs.replace(window(6), start=datetime.time(10))
     use = window_use(store(window=morning), None, MORNING)

@@ -126,6 +126,14 @@ def test_missing_events_are_told_and_so_is_the_time_before_the_first() -> None:
     assert times(found.nights[0], "unknown") == [(NOON - 14 * DAY, NOON - 13 * DAY)]
 
 
+def test_nights_that_nobody_read_are_unknown() -> None:
+    end = NOON - 3 * DAY
+    found = nights(exchange(unread_since=end), MORNING)
+    assert times(last(found), "unknown") == [(NOON - DAY, MORNING)]
+    assert times(found.nights[-3], "unknown") == [(end, end + DAY)]
+    assert times(found.nights[-4], "unknown") == []
+
+
 def test_other_models_have_no_window_though_one_is_configured() -> None:
     found = nights(garbage_collection(window=BERLIN), MORNING)
     assert not found.any_of("window")

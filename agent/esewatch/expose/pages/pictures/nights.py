@@ -22,8 +22,8 @@ from esewatch.fold.state.state import Pass
 
 Kind = Literal["window", "defrag", "scan", "backup", "unknown"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""`unknown`: events are missing, or nothing was heard yet: there may have been more than
-is shown.
+"""`unknown`: events are missing or not read, or nothing was heard yet: there may have been more
+than is shown.
 """
 NIGHTS = 14
 MOST_SPANS = (6, 4, 2)
@@ -113,6 +113,8 @@ def spans_of(
     lost = [(first, last) for first, last, _ in history.event_gaps]
     if history.first_seen > 0:
         lost.append((since, history.first_seen))
+    if history.unread_since is not None:
+        lost.append((history.unread_since, now))
     known = min(now, until)
     return {
         "window": _joined(openings(history, since, until), since, until),
