@@ -342,6 +342,7 @@ def _copy(chance: random.Random, computer: str) -> CopyPlan:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2])
 def test_copies_of_machines_that_are_killed_again_and_again_go_on(
     tmp_path: Path, seed: int
@@ -349,6 +350,7 @@ def test_copies_of_machines_that_are_killed_again_and_again_go_on(
     check_kills(tmp_path / "run", seed, kills=6)
 
 
+@pytest.mark.slow
 def test_copies_that_are_scanned_go_on_after_kills_too(tmp_path: Path) -> None:
     events = check_kills(tmp_path / "run", 31, kills=6, scanned=True)
     assert {"717", "719", "732"} <= events

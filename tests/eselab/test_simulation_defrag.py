@@ -146,10 +146,12 @@ def check_kills(tmp_path: Path, seed: int) -> None:
     assert check_figures(folder) >= sure > 10
 
 
+@pytest.mark.slow
 def test_stopped_at_any_time_a_pass_goes_on_and_all_figures_agree(tmp_path: Path) -> None:
     check_stops(tmp_path, 1)
 
 
+@pytest.mark.slow
 def test_killed_at_any_time_it_loses_no_page_that_it_said_it_freed(tmp_path: Path) -> None:
     check_kills(tmp_path, 2)
 

@@ -76,6 +76,7 @@ def measured(plan: DatabasePlan, count: int, seed: int) -> Nights:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BANDS)
 def test_a_week_of_a_profile_is_in_its_band_and_each_pass_takes_one_night(name: str) -> None:
     nights = measured(PROFILES[name]().databases[0], 7, 1)
@@ -127,6 +128,7 @@ def test_the_demo_has_five_databases_of_which_two_share_a_disk() -> None:
     assert len({(device.seek, device.rate) for device in plan.devices}) == 1
 
 
+@pytest.mark.slow
 def test_the_demo_frees_pages_as_its_stories_say() -> None:
     plans = {one.name: one for one in PROFILES["demo"]().databases}
     healthy = measured(plans["healthy"], 5, 1)

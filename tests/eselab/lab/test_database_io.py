@@ -51,6 +51,7 @@ def test_a_dropped_cache_costs_requests_in_each_reading(copies: Made) -> None:
     assert copies.told == EXPERIMENTS["passive-io"].steps
 
 
+@pytest.mark.slow
 def test_each_cache_and_each_reading_has_a_line_beside_the_article(copies: Made) -> None:
     findings = copies.findings
 
@@ -73,6 +74,7 @@ def test_each_cache_and_each_reading_has_a_line_beside_the_article(copies: Made)
             assert stated == [row.ours]
 
 
+@pytest.mark.slow
 def test_cache_saves_reads_depth_saves_writes_and_larger_pages_decide_nothing(
     tmp_path: Path,
 ) -> None:

@@ -137,6 +137,7 @@ def test_what_the_article_says_in_words_gets_no_figure(tmp_path: Path) -> None:
     assert all(each.published is None for each in findings.rows)
 
 
+@pytest.mark.slow
 def test_the_first_pass_of_zeroing_makes_more_logs_than_a_later_one(tmp_path: Path) -> None:
     told = Told(tmp_path)
     findings = zeroing.run(told.bench, pages=600, nights=3, seconds=1.0)
@@ -214,6 +215,7 @@ def test_by_letter_one_lun_is_busy_at_a_time_by_device_all_are(tmp_path: Path) -
     assert told.count == EXPERIMENTS["checkdb-luns"].steps
 
 
+@pytest.mark.slow
 def test_without_a_write_cache_log_writes_wait_for_the_platter(tmp_path: Path) -> None:
     told = Told(tmp_path)
     findings = write_cache.run(told.bench, seconds=5.0, created=1 << 20)

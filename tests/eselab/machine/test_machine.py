@@ -86,6 +86,7 @@ def check_pages(file: Path, size: int) -> int:
     return found.count(0)
 
 
+@pytest.mark.slow
 def test_after_two_months_every_page_passes_an_independent_checksum(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -189,6 +189,7 @@ def check_random(folder: Path, seed: int, *, days: float = 2.5) -> Counter[str]:
     return Counter(told(folder))
 
 
+@pytest.mark.slow
 def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
     for seed in (500, 503, 505):

@@ -133,6 +133,7 @@ def expect_order(bench: Bench, records: Model) -> None:
     assert used == set(bench.database.space.used())
 
 
+@pytest.mark.slow
 @of_each(range(16))
 def test_the_space_map_grows_by_what_was_freed_through_cuts_and_crashes(seed: int) -> None:
     history = History(seed)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from eselab.check.check import check
 from eselab.disk.disk import SimDisk
@@ -328,6 +329,7 @@ def test_a_cache_smaller_than_one_reading_is_enough() -> None:
     assert found.reopened(cache_pages=4).records() == living
 
 
+@pytest.mark.slow
 @of_each(range(12))
 def test_random_histories_with_passes_in_between_are_what_a_plain_dict_says(seed: int) -> None:
     chance = random.Random(seed)

@@ -137,6 +137,7 @@ def check_random(folder: Path, seed: int) -> Counter[str]:
     return Counter(told(folder))
 
 
+@pytest.mark.slow
 def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
     for seed in (300, 303, 304):
@@ -212,6 +213,7 @@ def bodies_of(life: Life) -> set[bytes]:
     return {body_of(record) for record in life.records()["Msg"].values()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_size", [4096, 32768])
 def test_of_a_month_of_mail_no_message_that_is_gone_is_in_the_file(page_size: int) -> None:
     life = built((1 << 19) // page_size, page_size=page_size, cache_pages=60)

@@ -59,6 +59,7 @@ def check_life(folder: Path, *, days: float, kills: int, seed: int) -> int:
     return read
 
 
+@pytest.mark.slow
 def test_four_days_and_three_kills(tmp_path: Path) -> None:
     assert check_life(tmp_path / "life", days=4.0, kills=3, seed=1) > 1000
 

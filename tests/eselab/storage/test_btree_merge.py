@@ -119,6 +119,7 @@ def test_an_aborted_merge_changes_nothing() -> None:
     assert {number: store.read(number) for number in verified(tree, store)} == before
 
 
+@pytest.mark.slow
 @of_each(range(20))
 def test_after_a_crash_merges_are_whole_or_not_there(seed: int) -> None:
     chance = random.Random(seed)

@@ -269,6 +269,7 @@ def check_history(seed: int, *, steps: int = 60) -> int:
     return crashes
 
 
+@pytest.mark.slow
 def test_no_crash_invents_a_lost_write() -> None:
     assert sum(check_history(seed) for seed in range(120)) > 200
 
