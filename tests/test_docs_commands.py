@@ -144,7 +144,7 @@ def status_of(command: str, folder: Path) -> int:
     done = subprocess.run(
         ["bash", "-c", command],
         input="secret\n", text=True, env=environment, cwd=folder, check=False,
-        capture_output=True, timeout=240, start_new_session=True,
+        capture_output=True, timeout=1000, start_new_session=True,
     )  # fmt: skip
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)
