@@ -19,7 +19,7 @@ from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.client import library, of_consumer, told
 from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import Partition, next_positions, partition_journal
-from esewatch.sources.kafka.topics import SECONDS, Topics
+from esewatch.sources.kafka.topics import SECONDS, CutOffError, Topics
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ class KafkaSource:
         self._lock = threading.Lock()
         self._partitions: dict[int, Partition] = {}
         self._consumer: Any = None
+        self._joined = False
+        """The group has said which partitions it has, if any."""
         self._topics: Topics
         self._look_again = 0.0
         self._fenced: set[int] = set()
@@ -81,8 +83,7 @@ class KafkaSource:
             yield from self._poll()
         except (EsewatchError, self._kafka.KafkaException, MemoryError) as error:
             # Who is cut off, or cannot write, keeps what it knows until others own it.
-            keeps = self._silent or isinstance(error, JournalError | BehindError)
-            if not keeps or isinstance(error, MemoryError):
+            if not isinstance(error, CutOffError | JournalError | BehindError):
                 self._leave()
             if isinstance(error, SourceError):
                 raise
@@ -105,7 +106,8 @@ class KafkaSource:
             if messages:
                 self._tell_misplaced()
             every = self._partitions.values()
-            done = not messages and all(len(each.at_end) == len(self._topics.ids) for each in every)
+            at_end = all(len(each.at_end) == len(self._topics.ids) for each in every)
+            done = self._joined and not messages and at_end
             counts = (self._topics.partitions, len(every))
             yield Batch(caught_up=done, partitions=counts, folded=bool(messages))
             if not messages:
@@ -145,7 +147,7 @@ class KafkaSource:
             problem, self._problem = self._problem, None
             raise problem
         if self._silent and not messages:
-            raise SourceError("no broker answers")
+            raise CutOffError("no broker answers")
         return messages
 
     def _sort(self, messages: list[Any]) -> None:
@@ -218,6 +220,7 @@ class KafkaSource:
             numbers = sorted({each.partition for each in assigned})
             starts = [start for number in numbers for start in self._opened(consumer, number)]
             consumer.incremental_assign(starts)
+            self._joined = True
         except (EsewatchError, self._kafka.KafkaException) as error:
             self._problem = SourceError(told(error))
 
@@ -293,7 +296,7 @@ class KafkaSource:
         self._queue.clear()
         self._fenced.clear()
         consumer, self._consumer = self._consumer, None
-        self._silent = False
+        self._silent = self._joined = False
         if consumer is not None:
             with contextlib.suppress(self._kafka.KafkaException, RuntimeError):
                 consumer.close()

@@ -13,6 +13,10 @@ _WHERE = re.compile(r"^\S+/\S+: | \(after \d+ms in state \w+.*\)$")
 """Part of a connection's error about the broker and its try: each time another one."""
 
 
+class CutOffError(SourceError):
+    """No broker answers: to be asked again."""
+
+
 class Topics:
     """Ids of the topics, and how many partitions each of them has.
 
@@ -34,7 +38,7 @@ class Topics:
     def look(self) -> bool:
         """Ask the brokers; True when a topic is another one, or has other partitions, than before.
 
-        Raises SourceError as above.
+        Raises SourceError as above, CutOffError when no broker answers.
         """
         found = self._described(self._entry.topics)
         ids = {topic: str(each.topic_id) for topic, each in found.items()}
@@ -61,14 +65,14 @@ class Topics:
             asked = self._admin.describe_topics(names, request_timeout=SECONDS)
             return {topic: answer.result(SECONDS + 1) for topic, answer in asked.items()}
         except (self._kafka.KafkaException, TimeoutError) as error:
-            raise SourceError(
+            kind = SourceError if _code(error) > 0 else CutOffError
+            raise kind(
                 f"the topics {', '.join(topics)} cannot be checked: {self._reason(error)}"
             ) from error
 
     def _reason(self, error: Exception) -> str:
         """Reason why there is no answer, or the answer."""
-        code = 0 if isinstance(error, TimeoutError) else error.args[0].code()
-        if code > 0:  # the brokers' own
+        if _code(error) > 0:
             return told(error)
         self._admin.poll(0)
         kinds = (self._kafka.KafkaError._AUTHENTICATION, self._kafka.KafkaError._SSL)
@@ -97,3 +101,8 @@ class Topics:
                 f"the changelog {topic} has cleanup.policy={policy}, so what "
                 "is known would be lost: set cleanup.policy=compact"
             )
+
+
+def _code(error: Exception) -> int:
+    """Above 0 it is an answer of the brokers."""
+    return 0 if isinstance(error, TimeoutError) else int(error.args[0].code())
