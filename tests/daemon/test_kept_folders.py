@@ -83,3 +83,25 @@ def test_what_cannot_be_stored_there_is_no_success(
     monkeypatch.setattr(Journal, "commit", full)
     with pytest.raises(JournalError, match="disk is full"):
         daemon.ack("ex01", LABEL, [17])
+
+
+def test_databases_of_a_partition_are_shown_when_its_first_reading_is_done(
+    daemon: Daemon,
+) -> None:
+    (source,) = daemon._sources
+    assert isinstance(source, Keeping)
+    daemon._folder.end_first_reading()
+    daemon._publish()
+    assert shown(daemon) == ([], ["fleet", "fleet/0"])
+
+    source.partition.fold(Batch(caught_up=True), {}, EPOCH)
+    daemon._publish()
+    assert shown(daemon) == (["ex01"], ["fleet", "fleet/0"])
+
+
+def shown(daemon: Daemon) -> tuple[list[str], list[str]]:
+    """Computers of databases with known bad pages, and sources, as the metrics have them."""
+    samples = [each for family in daemon._shown for each in family.samples]
+    pages = [each.labels["computer"] for each in samples if each.name == "ese_known_bad_pages"]
+    sources = [each.labels["source"] for each in samples if each.name == "esewatch_source_up"]
+    return sorted(set(pages)), sorted(sources)

@@ -72,6 +72,13 @@ class Publisher(ABC):
         """All that is known, for the views; to be called with the lock held."""
         return together([folder.state for folder in self._folders()])
 
+    def _read_to_the_end(self) -> State:
+        """As `_state`, but of a partition whose first reading is not done only the source."""
+        own, *kept = [folder.state for folder in self._folders()]
+        return together(
+            [own, *(_only_sources(each) if _is_half_read(each) else each for each in kept)]
+        )
+
     def _publish_if_due(self) -> None:
         complete = False
         if not self._internal_errors.waits("advice"):
@@ -103,7 +110,7 @@ class Publisher(ABC):
         state = self._state()
         # Counters are first exposed at the value of a whole first reading (semantics.md 3).
         hidden = hides_databases(self._folder.state)
-        shown = State(sources=state.sources) if hidden else state
+        shown = _only_sources(state) if hidden else self._read_to_the_end()
         now, found, told = self._clock(), list[Metric](), None
         with self._internal_errors.held("metrics"):
             made, odd = leaving_out(shown, lambda each: self._metrics(each, now))
@@ -190,6 +197,15 @@ class Publisher(ABC):
 def hides_databases(state: State) -> bool:
     """True while the first reading of a new journal is not done."""
     return any(source.hides_databases for source in state.sources.values())
+
+
+def _is_half_read(state: State) -> bool:
+    """True while the first reading of a partition is not done."""
+    return any(source.baseline for source in state.sources.values())
+
+
+def _only_sources(state: State) -> State:
+    return State(sources=state.sources)
 
 
 View = TypeVar("View")
