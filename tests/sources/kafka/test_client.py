@@ -11,9 +11,9 @@ from esewatch.sources.kafka.client import of_consumer, shared
 from esewatch.sources.registry import build_source
 
 
-def entry(**client: str) -> Kafka:
+def entry(name: str = "fleet", **client: str) -> Kafka:
     return Kafka(
-        type="kafka", name="fleet", brokers=["k1:9092", "k2:9092"], topics=["t"], client=client
+        type="kafka", name=name, brokers=["k1:9092", "k2:9092"], topics=["t"], client=client
     )
 
 
@@ -35,7 +35,7 @@ def test_a_secret_that_cannot_be_read_is_told_by_key_and_file(tmp_path: Path) ->
         shared(entry(**{"sasl.password_file": gone}))
 
 
-def test_a_member_is_static_by_machine_and_journal_and_never_commits_or_skips() -> None:
+def test_a_member_is_static_by_machine_journal_and_source_and_never_commits_or_skips() -> None:
     found = of_consumer(entry(), Path("/a/journal.db"))
 
     assert found["bootstrap.servers"] == "k1:9092,k2:9092"
@@ -45,6 +45,9 @@ def test_a_member_is_static_by_machine_and_journal_and_never_commits_or_skips() 
     assert found["auto.offset.reset"] == "error"
     other = of_consumer(entry(), Path("/b/journal.db"))
     assert found["group.instance.id"] != other["group.instance.id"]
+    beside = of_consumer(entry("other"), Path("/a/journal.db"))
+    assert found["group.instance.id"] != beside["group.instance.id"]
+    assert found == of_consumer(entry(), Path("/a/journal.db"))
     named = of_consumer(entry(**{"group.instance.id": "pod-0"}), Path("/a/journal.db"))
     assert named["group.instance.id"] == "pod-0"
 

@@ -54,10 +54,14 @@ def _secret(key: str, path: str) -> str:
 
 
 def of_consumer(entry: Kafka, journal: Path) -> dict[str, Any]:
-    """The settings of the group's member that keeps its journals beside `journal`."""
-    place = hashlib.blake2b(str(journal).encode("utf-8", "surrogatepass"), digest_size=4)
+    """The settings of the group's member that keeps its journals beside `journal`.
+
+    Sources of one configuration may be in one group: each is a member of its own.
+    """
+    place = f"{journal}\0{entry.name}".encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(place, digest_size=4).hexdigest()
     own = {
-        "group.instance.id": f"{socket.gethostname()}-{place.hexdigest()}",
+        "group.instance.id": f"{socket.gethostname()}-{digest}",
         "queued.min.messages": FETCHED_AHEAD,
     }
     return own | {
