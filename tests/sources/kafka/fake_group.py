@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from esewatch.config import Kafka, Settings
@@ -95,3 +96,36 @@ def at_end(*numbers: int) -> list[Any]:
     """What the consumer gives at the end of these partitions."""
     errors = library().KafkaError
     return [FakeMessage(number, 0, b"", errors(errors._PARTITION_EOF)) for number in numbers]
+
+
+class FakeProducer:
+    """Takes every transaction, unless `error` is set."""
+
+    def __init__(self, _: Any) -> None:
+        self.error: Exception | None = None
+
+    def commit_transaction(self, *_: Any) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+class EmptyConsumer:
+    """Of a changelog without a message."""
+
+    def __init__(self, _: Any) -> None:
+        pass
+
+    def poll(self, _: float) -> Any:
+        return at_end(0)[0]
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+def without_brokers() -> Any:
+    """The library, its changelogs empty."""
+    own = {"Producer": FakeProducer, "Consumer": EmptyConsumer}
+    return SimpleNamespace(**(vars(library()) | own))

@@ -102,7 +102,8 @@ class Changelog:
             consumer.close()
 
     def is_newer(self, journal: Mapping[RowKey, bytes]) -> bool:
-        """True if the former owner went on without this journal, or there was none.
+        """True if the former owner went on without this journal, or the journal has no commit that
+        the changelog could have.
 
         Raises SourceError for the changelog of another group or of a newer esewatch.
         """
@@ -114,8 +115,8 @@ class Changelog:
                 f"{self.name}: {self._topic} is the changelog of another source, of another group "
                 "or of a newer esewatch: give this source a topic of its own"
             )
-        if ours is None:
-            return len(journal) == 0
+        if ours is None:  # empty, or from before the changelog was configured
+            return True
         if (ours.epoch, ours.owner) == (theirs.epoch, theirs.owner):
             return ours.count < theirs.count
         return ours.epoch <= theirs.epoch
