@@ -1,13 +1,23 @@
 """A member of a group without a broker: what it keeps, what it leaves, how far it says it is."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from esewatch.model import SourceError
 from esewatch.sources.kafka.client import library
+from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.kafka.topics import CutOffError
-from tests.sources.kafka.fake_group import FakeConsumer, assign, at_end, source_of
+from tests.sources.kafka.fake_group import (
+    FakeConsumer,
+    FakeMessage,
+    assign,
+    at_end,
+    source_of,
+    without_brokers,
+)
+from tests.sources.kafka.test_kafka_source import logged
 
 
 def test_a_consumer_that_was_fenced_while_no_broker_answered_is_left(tmp_path: Path) -> None:
@@ -79,3 +89,46 @@ def test_it_has_not_caught_up_before_the_group_has_said_which_partitions_it_has(
     assert [batch.caught_up for batch in source.poll()][-1] is True
     source.close()
     assert consumer.closed
+
+
+def fenced(folder: Path, monkeypatch: pytest.MonkeyPatch, **client: str) -> KafkaSource:
+    """A member of two partitions whose changelog of partition 0 has refused it."""
+    monkeypatch.setattr("esewatch.sources.kafka.changelog.library", without_brokers)
+    consumer = FakeConsumer(lambda: assign(source, 0, 1))
+    source = source_of(folder, consumer, changelog="state", client=client)
+    list(source.poll())
+    list(source.poll())  # commits what opening them has changed
+    errors = library().KafkaError
+    refused = library().KafkaException(errors(errors.INVALID_PRODUCER_EPOCH, "epoch", True))
+    producer = source._partitions[0]._changelog._producer  # type: ignore[union-attr]
+    producer.error = refused
+    consumer.steps = [lambda: [FakeMessage(0, 0, logged("EX01", 1)[1])]]
+    list(source.poll())
+    return source
+
+
+def test_a_partition_whose_changelog_refused_it_is_opened_anew_when_nobody_came_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = fenced(tmp_path, monkeypatch, **{"session.timeout.ms": "1"})
+    time.sleep(0.01)
+    list(source.poll())
+
+    assert "another member has the partition" in caplog.text
+    assert sorted(source._partitions) == [0, 1]
+    calls = [(name, of) for name, of in source._consumer.calls if of == [0]]
+    assert calls == [(each, [0]) for each in ("pause", "incremental_unassign", "resume")] + [
+        ("incremental_assign", [0])
+    ]
+    assert source._partitions[0].positions["t"].offset == 1
+    source.close()
+
+
+def test_a_partition_whose_changelog_refused_it_is_another_members_for_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = fenced(tmp_path, monkeypatch)
+    list(source.poll())
+
+    assert sorted(source._partitions) == [1]
+    source.close()

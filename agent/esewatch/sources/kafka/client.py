@@ -15,6 +15,9 @@ EXTRA = "confluent-kafka is not installed: pip install 'esewatch[kafka]'"
 FILE_SUFFIX = "_file"
 """`sasl.password_file` is the file that has `sasl.password`."""
 
+SESSION_MS = 45_000
+"""librdkafka's own."""
+
 FETCHED_AHEAD = 1000
 """Messages of a partition. Those of all wait in one line, so that with the library's 100,000 the
 backlog of one computer goes before what the others have sent since.
@@ -74,6 +77,13 @@ def of_consumer(entry: Kafka, journal: Path) -> dict[str, Any]:
         "enable.partition.eof": True,
         "isolation.level": "read_committed",
     }
+
+
+def session_seconds(entry: Kafka) -> float:
+    """The longest time without a word of the member, after which the group gives its partitions
+    to others.
+    """
+    return float(entry.client.get("session.timeout.ms", SESSION_MS)) / 1000
 
 
 def told(error: Any) -> str:

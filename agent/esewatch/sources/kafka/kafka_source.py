@@ -16,7 +16,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, EsewatchError, JournalError, SourceError
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
-from esewatch.sources.kafka.client import library, of_consumer, told
+from esewatch.sources.kafka.client import library, of_consumer, session_seconds, told
 from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import Partition, next_positions, partition_journal
 from esewatch.sources.kafka.topics import SECONDS, CutOffError, Topics
@@ -50,8 +50,10 @@ class KafkaSource:
         """The group has said which partitions it has, if any."""
         self._topics: Topics
         self._look_again = 0.0
-        self._fenced: set[int] = set()
-        """Partitions that others have, although the group has not yet said so."""
+        self._fenced: dict[int, float] = {}
+        """Partitions that others have, although the group has not yet said so; it would have said
+        so until then (monotonic seconds).
+        """
         self._queue: list[tuple[int, list[Any]]] = []
         """Messages that were taken from the consumer and are not folded."""
         self._problem: EsewatchError | None = None
@@ -102,6 +104,7 @@ class KafkaSource:
                 del self._queue[0]
                 if owned is not None:
                     self._commit(owned)
+            self._take_back()
             self._catch_up()
             if messages:
                 self._tell_misplaced()
@@ -211,8 +214,22 @@ class KafkaSource:
                 *(owned.name, error),
             )
             self._let_go(owned.number)
-            self._fenced.add(owned.number)
+            self._fenced[owned.number] = time.monotonic() + session_seconds(self._entry)
             self._consumer.pause(self._topics.of(owned.number))
+
+    def _take_back(self) -> None:
+        """Open the partitions anew that the group still gives to this member after a session.
+
+        Nobody has them then: the brokers themselves abort a transaction that takes too long, and
+        refuse its producer as they do one that another member has shut out.
+        """
+        now = time.monotonic()
+        for number in [each for each, until in self._fenced.items() if until <= now]:
+            starts = self._opened(self._consumer, number)
+            of_number = self._topics.of(number)
+            self._consumer.incremental_unassign(of_number)
+            self._consumer.resume(of_number)
+            self._consumer.incremental_assign(starts)
 
     def _assigned(self, consumer: Any, assigned: list[Any]) -> None:
         """Open the partitions that come, and read on behind what their journals have."""
@@ -238,7 +255,7 @@ class KafkaSource:
             raise
         with self._lock:
             self._partitions[number] = owned
-        self._fenced.discard(number)
+        self._fenced.pop(number, None)
         log.info("%s: this member owns the partition", owned.name)
         return starts
 
@@ -276,8 +293,8 @@ class KafkaSource:
         self._queue = [each for each in self._queue if each[0] not in numbers]
         had = [each for each in numbers if each in self._partitions or each in self._fenced]
         gone = [each for number in had for each in self._topics.of(number)]
-        self._fenced.difference_update(numbers)
         for number in numbers:
+            self._fenced.pop(number, None)
             self._let_go(number)
         try:
             consumer.incremental_unassign(gone)
