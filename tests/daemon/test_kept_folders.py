@@ -12,6 +12,7 @@ from esewatch.daemon.loop import Daemon
 from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes.passes import views_in
+from esewatch.fold.state.rebuilt import begin
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.model import Batch, JournalError
@@ -35,6 +36,9 @@ class Keeping(Scripted):
     def commit_command(self, folder: Folder) -> None:
         assert folder is self.partition.folder
         self.partition.commit()
+
+    def last_set_aside(self) -> float | None:
+        return 7.0
 
     def close(self) -> None:
         super().close()
@@ -105,3 +109,21 @@ def shown(daemon: Daemon) -> tuple[list[str], list[str]]:
     pages = [each.labels["computer"] for each in samples if each.name == "ese_known_bad_pages"]
     sources = [each.labels["source"] for each in samples if each.name == "esewatch_source_up"]
     return sorted(set(pages)), sorted(sources)
+
+
+def test_what_a_damaged_journal_of_a_partition_lost_is_told_and_when_it_was_set_aside(
+    daemon: Daemon, caplog: pytest.LogCaptureFixture
+) -> None:
+    (source,) = daemon._sources
+    assert isinstance(source, Keeping)
+    known = source.partition.folder.state.sources["fleet/0"]
+    begin(known, None)
+    source.partition.fold(Batch(caught_up=True), {}, EPOCH)
+
+    daemon._settle()
+    daemon._publish()
+
+    assert caplog.messages[-1].startswith("fleet/0: not rebuilt: records from an unknown time to")
+    assert known.rebuilt is not None
+    shown = daemon.snapshot.render()[0].decode()
+    assert "esewatch_journal_set_aside_timestamp_seconds 7.0" in shown

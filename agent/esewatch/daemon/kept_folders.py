@@ -21,6 +21,9 @@ class KeepsFolders(Protocol):
         Raises JournalError.
         """
 
+    def last_set_aside(self) -> float | None:
+        """Last time a damaged journal of its own was set aside, None for never."""
+
 
 def together(states: Sequence[State]) -> State:
     """The union of the states: it has their entities, and is not to be folded into.

@@ -402,7 +402,7 @@ class Daemon(Publisher):
     def _settle(self) -> None:
         """Report the range that could not be rebuilt, when all sources have been read."""
         with self._lock:
-            settled = self._folder.settle_rebuilt()
+            settled = [each for folder in self._folders() for each in folder.settle_rebuilt()]
         for known in settled:
             self._schedule.hurry()
             log.warning("%s: %s", known.name, rebuilt_sentence(known))

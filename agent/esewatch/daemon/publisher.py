@@ -101,8 +101,13 @@ class Publisher(ABC):
         with self._lock:
             if not self._stale:
                 self._shown = self._families()
-        own = self._health.everything(self._journal.last_set_aside())
+        own = self._health.everything(self._last_set_aside())
         return Snapshot.of([*self._shown, *own], self.snapshot)
+
+    def _last_set_aside(self) -> float | None:
+        kept = (each.last_set_aside() for each in self._sources if isinstance(each, KeepsFolders))
+        times = [self._journal.last_set_aside(), *kept]
+        return max((each for each in times if each is not None), default=None)
 
     def _families(self) -> list[Metric]:
         """The families of the state and of the advice; to be called with the lock held."""

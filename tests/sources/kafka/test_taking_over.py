@@ -45,3 +45,23 @@ def test_a_journal_from_before_the_changelog_was_configured_does_not_undo_it(
     assert partition.folder.state.sources["fleet/0"].records == 3
     assert list(changelog._left.values()).count(None) == 0
     partition.close()
+
+
+def test_a_damaged_journal_is_told_and_nothing_is_missing_where_the_changelog_has_its_state(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    partition = with_records(tmp_path / "j.db", 3, Changelog(ENTRY, "state", 0))
+    changelog = Changelog(ENTRY, "state", 0)
+    changelog.rows = partition.journal.every_row()
+    partition.close()
+    raw = (tmp_path / "j.db").read_bytes()
+    (tmp_path / "j.db").write_bytes(b"x" * 16 + raw[16:])
+
+    partition = opened(tmp_path / "j.db", changelog)
+
+    known = partition.folder.state.sources["fleet/0"]
+    assert (known.records, known.rebuilding) == (3, False)
+    aside = (tmp_path / "j.db.damaged-1").resolve()
+    told = f"fleet/0: the journal was damaged and is set aside as {aside}: taking the changelog"
+    assert told in caplog.messages
+    partition.close()

@@ -18,7 +18,12 @@ from esewatch.model import Batch, EsewatchError, JournalError, SourceError
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.client import library, of_consumer, session_seconds, told
 from esewatch.sources.kafka.messages import MessageDecoder
-from esewatch.sources.kafka.partition import Partition, next_positions, partition_journal
+from esewatch.sources.kafka.partition import (
+    Partition,
+    last_partition_set_aside,
+    next_positions,
+    partition_journal,
+)
 from esewatch.sources.kafka.topics import SECONDS, CutOffError, Topics
 
 log = logging.getLogger(__name__)
@@ -78,6 +83,10 @@ class KafkaSource:
         for owned in self._partitions.values():
             if owned.folder is folder:
                 owned.commit()
+
+    def last_set_aside(self) -> float | None:
+        """Last time a journal of a partition was set aside, whoever owns it now."""
+        return last_partition_set_aside(self._settings)
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
         """Read, fold and commit; the batches say only how far it is."""

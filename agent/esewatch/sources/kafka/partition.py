@@ -11,8 +11,10 @@ import msgspec
 
 from esewatch.config import Kafka, Settings
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import State
+from esewatch.fold.state import rebuilt
+from esewatch.fold.state.state import SourceState, State
 from esewatch.journal import Journal
+from esewatch.journal.files import last_set_aside
 from esewatch.model import Batch, JournalError
 from esewatch.sources.kafka.changelog import Changelog
 
@@ -37,6 +39,17 @@ def every_journal(settings: Settings) -> list[Path]:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             found = sorted(each for each in own.parent.iterdir() if name.fullmatch(each.name))
     return [own, *found]
+
+
+def last_partition_set_aside(settings: Settings) -> float | None:
+    """Last time a journal of a partition was set aside (epoch seconds), if it still lies there.
+
+    None: there is none, or the folder cannot be read.
+    """
+    with contextlib.suppress(PermissionError):
+        times = [last_set_aside(path) for path in every_journal(settings)[1:]]
+        return max((each for each in times if each is not None), default=None)
+    return None
 
 
 class PartitionPosition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -88,7 +101,8 @@ class Partition:
         self._changelog = changelog
         try:
             state, positions = self._load()
-            if changelog is not None and changelog.is_newer(self.journal.every_row()):
+            newer = changelog is not None and changelog.is_newer(self.journal.every_row())
+            if changelog is not None and newer:
                 self.journal.replace(changelog.rows)
                 log.info("%s: the state of the former owner is in use", self.name)
                 state, positions = self._load()
@@ -99,7 +113,9 @@ class Partition:
             self.journal.close()
             raise
         self.folder = Folder(state, settings)
-        self.folder.open_source(self.name, now)
+        opened = self.folder.open_source(self.name, now)
+        if (aside := self.journal.set_aside) is not None:
+            self._tell_damage(aside, None if newer else opened)
         stored = positions.get(self.name, {})
         self.positions = {
             topic: msgspec.msgpack.decode(value, type=PartitionPosition)
@@ -114,9 +130,22 @@ class Partition:
         try:
             return self.journal.load()
         except JournalError as error:
-            log.error("%s: reading the partition from its beginning", error)
+            log.error("%s: %s", self.name, error)
             self.journal.rebuild()
             return State(), {}
+
+    def _tell_damage(self, aside: Path, lost: SourceState | None) -> None:
+        """`lost` is the source that is read again, None where the changelog has its state."""
+        log.error(
+            "%s: the journal was damaged and is set aside as %s: %s",
+            *(
+                self.name,
+                aside,
+                "taking the changelog" if lost is None else "reading everything again",
+            ),
+        )
+        if lost is not None:
+            rebuilt.begin(lost, self.journal.salvaged.get(self.name))
 
     def fold(self, batch: Batch, positions: Mapping[str, PartitionPosition], now: float) -> None:
         """Fold the records of these messages; the next commit has the positions behind them.
