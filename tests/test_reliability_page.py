@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 from esewatch.config import Settings
-from esewatch.daemon import log_limiter
 from esewatch.expose.http import app, connections, requests
 from esewatch.expose.http.server import Limits
 from esewatch.fold.databases import integrity
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.journal import quarantine
+from esewatch.sources import log_limiter
 from esewatch.sources.counters import exporter, scrape
 from esewatch.sources.files import file_search, file_set, text_file
 from tests.support.each import of_each

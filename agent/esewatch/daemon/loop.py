@@ -15,7 +15,6 @@ from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.agent_health import AgentHealth, TakenUp, rebuilt_sentence
 from esewatch.daemon.internal_errors import InternalErrors
-from esewatch.daemon.log_limiter import LogLimiter
 from esewatch.daemon.page_cache import PageCache
 from esewatch.daemon.poller import Poller, again
 from esewatch.daemon.publisher import Publisher, hides_databases
@@ -30,6 +29,7 @@ from esewatch.fold.state.state import State
 from esewatch.journal import Journal, Positions
 from esewatch.journal.quarantine import Quarantine
 from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
+from esewatch.sources.log_limiter import LogLimiter
 from esewatch.sources.process import pause
 from esewatch.sources.registry import build_source, share_files
 

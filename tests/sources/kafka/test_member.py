@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from esewatch.fold.folder import Folder
 from esewatch.model import SourceError
 from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.kafka.topics import CutOffError
+from esewatch.sources.log_limiter import LINES
 from tests.sources.kafka.fake_group import (
     FakeConsumer,
     FakeMessage,
@@ -131,4 +133,43 @@ def test_a_partition_whose_changelog_refused_it_is_another_members_for_a_session
     list(source.poll())
 
     assert sorted(source._partitions) == [1]
+    source.close()
+
+
+def test_a_storm_of_what_cannot_be_read_or_folded_does_not_fill_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def odd(*_: object) -> None:
+        raise ValueError("odd")
+
+    monkeypatch.setattr(Folder, "_event", odd)
+    torn = [FakeMessage(0, number, b'{"Event": ESE nonsense') for number in range(100)]
+    sound = [FakeMessage(1, number, logged("EX01", number)[1]) for number in range(100)]
+    consumer = FakeConsumer(lambda: assign(source, 0, 1), lambda: [*torn, *sound])
+    source = source_of(tmp_path, consumer)
+    caplog.set_level("WARNING")
+    list(source.poll())
+    list(source.poll())
+
+    states = [source._partitions[n].folder.state.sources[f"fleet/{n}"] for n in (0, 1)]
+    assert [(each.unreadable, each.set_aside) for each in states] == [(100, 0), (0, 100)]
+    assert len(caplog.messages) == LINES + 1
+    assert caplog.messages[0].startswith("fleet: unreadable: t[0]: offset 0: ")
+    source.close()
+
+
+def test_a_record_that_cannot_be_folded_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def odd(*_: object) -> None:
+        raise ValueError("odd")
+
+    monkeypatch.setattr(Folder, "_event", odd)
+    message = FakeMessage(1, 0, logged("EX01", 1)[1])
+    consumer = FakeConsumer(lambda: assign(source, 1), lambda: [message])
+    source = source_of(tmp_path, consumer)
+    list(source.poll())
+    list(source.poll())
+
+    assert "fleet: Event of fleet/1 cannot be folded: odd" in caplog.messages
     source.close()

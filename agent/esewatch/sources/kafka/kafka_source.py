@@ -25,6 +25,7 @@ from esewatch.sources.kafka.partition import (
     partition_journal,
 )
 from esewatch.sources.kafka.topics import SECONDS, CutOffError, Topics
+from esewatch.sources.log_limiter import LogLimiter
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ class KafkaSource:
         self._problem: EsewatchError | None = None
         """Met in a callback of the consumer, which is not to raise, or among messages."""
         self._silent = False
+        self._lines = LogLimiter(log)
         self._in_several: set[str] = set()
         """Computers that are in several partitions, as the log says."""
 
@@ -182,10 +184,14 @@ class KafkaSource:
     def _fold(self, owned: Partition, messages: list[Any]) -> None:
         records, unreadable = self._decoder.decode(messages)
         for piece in unreadable:
-            log.warning("%s: unreadable: %s", owned.name, piece)
+            self._lines.warning(self.name, f"unreadable: {piece}")
         positions = next_positions(messages, self._topics.ids, self._topics.partitions)
         with self._lock:
             owned.fold(Batch(records=records, unreadable=unreadable), positions, self._clock())
+        for _, record, why in owned.folder.set_aside:
+            what = f"{type(record).__name__} of {owned.name}"
+            self._lines.warning(self.name, f"{what} cannot be folded: {why}")
+        owned.folder.set_aside.clear()
 
     def _catch_up(self) -> None:
         """Tell the partitions that were read to their end."""

@@ -158,10 +158,6 @@ class Partition:
         self.positions.update(positions)
         for topic, position in positions.items():
             self._pending[topic] = msgspec.msgpack.encode(position)
-        for _, record, why in self.folder.set_aside:
-            kind = type(record).__name__
-            log.warning("%s: a %s cannot be folded: %s", self.name, kind, why)
-        self.folder.set_aside.clear()
 
     def lost(self, topic: str, missed: int) -> None:
         """Forget how far the topic was read: `missed` messages behind that are lost."""

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from esewatch.daemon.log_limiter import LINES, PER_SECONDS, LogLimiter
+from esewatch.sources.log_limiter import LINES, PER_SECONDS, LogLimiter
 
 
 def test_a_storm_writes_so_many_lines_a_minute_and_tells_the_rest(
