@@ -173,3 +173,20 @@ def test_a_record_that_cannot_be_folded_is_logged(
 
     assert "fleet: Event of fleet/1 cannot be folded: odd" in caplog.messages
     source.close()
+
+
+def test_a_topic_that_was_made_anew_with_another_number_of_partitions_is_refused(
+    tmp_path: Path,
+) -> None:
+    message = FakeMessage(0, 0, logged("EX01", 1)[1])
+    first = source_of(tmp_path, FakeConsumer(lambda: assign(first, 0), lambda: [message]))
+    list(first.poll())
+    list(first.poll())
+    first.close()
+
+    again = source_of(tmp_path, FakeConsumer(lambda: assign(again, 0)))
+    again._topics.ids, again._topics.partitions = {"t": "another"}, 4
+
+    with pytest.raises(SourceError, match="t has 4 partitions, and had 2"):
+        list(again.poll())
+    assert again.folders() == []

@@ -280,15 +280,15 @@ class KafkaSource:
         first = self._kafka.TopicPartition(topic, owned.number, self._kafka.OFFSET_BEGINNING)
         if at is None:
             return first
-        if at.topic_id != self._topics.ids[topic]:
-            log.error("%s: %s was recreated: reading it from its beginning", owned.name, topic)
-            return first
         if at.partitions != self._topics.partitions:
             raise SourceError(
                 f"{owned.name}: {topic} has {self._topics.partitions} partitions, and had "
                 f"{at.partitions}: computers would change their partition and leave their state "
                 "behind; nothing is read (docs/kafka.md, partitions added)"
             )
+        if at.topic_id != self._topics.ids[topic]:
+            log.error("%s: %s was recreated: reading it from its beginning", owned.name, topic)
+            return first
         low, high = consumer.get_watermark_offsets(first, timeout=SECONDS)
         if low <= at.offset <= high:
             epoch = {} if at.leader_epoch is None else {"leader_epoch": at.leader_epoch}
