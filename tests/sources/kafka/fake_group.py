@@ -70,8 +70,10 @@ def assign(source: KafkaSource, *numbers: int) -> None:
 class FakeMessage:
     """A message of `t`, or an error in its place."""
 
-    def __init__(self, partition: int, offset: int, value: bytes, error: Any = None) -> None:
-        self._of, self._value, self._error = (partition, offset), value, error
+    def __init__(
+        self, partition: int, offset: int, value: bytes, *, error: Any = None, key: bytes = b""
+    ) -> None:
+        self._of, self._value, self._error, self._key = (partition, offset), value, error, key
 
     def topic(self) -> str:
         return "t"
@@ -85,6 +87,9 @@ class FakeMessage:
     def leader_epoch(self) -> int | None:
         return None
 
+    def key(self) -> bytes:
+        return self._key
+
     def value(self) -> bytes:
         return self._value
 
@@ -95,7 +100,7 @@ class FakeMessage:
 def at_end(*numbers: int) -> list[Any]:
     """What the consumer gives at the end of these partitions."""
     errors = library().KafkaError
-    return [FakeMessage(number, 0, b"", errors(errors._PARTITION_EOF)) for number in numbers]
+    return [FakeMessage(number, 0, b"", error=errors(errors._PARTITION_EOF)) for number in numbers]
 
 
 class FakeProducer:

@@ -1,17 +1,22 @@
 """A member of a group without a broker: what it keeps, what it leaves, how far it says it is."""
 
 import time
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from esewatch.fold.folder import Folder
+from esewatch.journal import Journal
 from esewatch.model import SourceError
 from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.kafka.topics import CutOffError
 from esewatch.sources.log_limiter import LINES
 from tests.sources.kafka.fake_group import (
+    EmptyConsumer,
     FakeConsumer,
     FakeMessage,
     assign,
@@ -190,3 +195,51 @@ def test_a_topic_that_was_made_anew_with_another_number_of_partitions_is_refused
     with pytest.raises(SourceError, match="t has 4 partitions, and had 2"):
         list(again.poll())
     assert again.folders() == []
+
+
+def test_a_partition_that_cannot_be_opened_holds_up_no_other_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("esewatch.sources.kafka.kafka_source.LOOK_SECONDS", 0.0)
+    message = FakeMessage(1, 0, logged("EX01", 1)[1])
+    consumer = FakeConsumer(lambda: assign(source, 0, 1), lambda: [message], lambda: at_end(1))
+    source = source_of(tmp_path, consumer)
+    told: list[bool] = []
+    with closing(Journal(tmp_path / "journal-fleet-0.db")):
+        for _ in range(2):
+            with pytest.raises(SourceError, match=r"journal-fleet-0\.db.*; 1 of 2 partitions"):
+                told += [batch.caught_up for batch in source.poll()]
+    assert source._partitions[1].folder.state.sources["fleet/1"].records == 1
+    assert not any(told)
+    assert not consumer.closed
+    assert ("pause", [0]) in consumer.calls
+
+    list(source.poll())
+    assert sorted(source._partitions) == [0, 1]
+    assert consumer.calls[-1] == ("incremental_assign", [0])
+    consumer.steps = [lambda: at_end(0)]
+    assert list(source.poll())[-1].caught_up
+    source.close()
+
+
+def test_a_partition_whose_changelog_is_anothers_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Foreign(EmptyConsumer):
+        def assign(self, partitions: list[Any]) -> None:
+            foreign = FakeMessage(0, 0, b"hello", key=b"x")
+            self.first = foreign if partitions[0].partition == 0 else at_end(1)[0]
+
+        def poll(self, _: float) -> Any:
+            return self.first
+
+    def brokers() -> Any:
+        return SimpleNamespace(**(vars(without_brokers()) | {"Consumer": Foreign}))
+
+    monkeypatch.setattr("esewatch.sources.kafka.changelog.library", brokers)
+    source = source_of(tmp_path, FakeConsumer(lambda: assign(source, 0, 1)), changelog="state")
+
+    with pytest.raises(SourceError, match="state has messages that are not from a changelog"):
+        list(source.poll())
+    assert sorted(source._partitions) == [1]
+    source.close()

@@ -39,6 +39,10 @@ class BehindError(SourceError):
     """The journal has the commit, and the brokers do not take it now: to be tried again."""
 
 
+class ForeignError(SourceError):
+    """A partition of the changelog has rows of another source."""
+
+
 class Changelog:
     """That of one partition. Opening it fences the former owner, then reads what that has written.
 
@@ -95,7 +99,7 @@ class Changelog:
                     raise SourceError(f"{self.name}: {self._topic}: {error.str()}")
             raise SourceError(f"{self.name}: the changelog {self._topic} does not answer")
         except (msgspec.MsgspecError, TypeError) as error:
-            raise SourceError(
+            raise ForeignError(
                 f"{self.name}: {self._topic} has messages that are not from a changelog of esewatch"
             ) from error
         finally:
@@ -105,13 +109,13 @@ class Changelog:
         """True if the former owner went on without this journal, or the journal has no commit that
         the changelog could have.
 
-        Raises SourceError for the changelog of another group or of a newer esewatch.
+        Raises ForeignError for the changelog of another group or of a newer esewatch.
         """
         theirs, ours = self._stamp_of(self.rows), self._stamp_of(journal)
         if theirs is None or self._group != theirs.group or theirs.schema > SCHEMA_VERSION:
             if not self.rows:
                 return False
-            raise SourceError(
+            raise ForeignError(
                 f"{self.name}: {self._topic} is the changelog of another source, of another group "
                 "or of a newer esewatch: give this source a topic of its own"
             )

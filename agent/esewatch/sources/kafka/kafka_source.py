@@ -15,7 +15,7 @@ from esewatch.config import Kafka, Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, EsewatchError, JournalError, SourceError
-from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
+from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError, ForeignError
 from esewatch.sources.kafka.client import library, of_consumer, session_seconds, told
 from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import (
@@ -33,7 +33,13 @@ MESSAGES = 1000
 """The most that are read, folded and committed at once."""
 WAIT_SECONDS = 0.1
 LOOK_SECONDS = 60.0
-"""The brokers are asked so often whether the topics are still the same."""
+"""The brokers are asked so often whether the topics are still the same, and a partition that cannot
+be opened is tried again.
+"""
+
+
+class PartlyError(SourceError):
+    """Some partitions cannot be opened; the others are read."""
 
 
 class KafkaSource:
@@ -56,10 +62,12 @@ class KafkaSource:
         """The group has said which partitions it has, if any."""
         self._topics: Topics
         self._look_again = 0.0
-        self._fenced: dict[int, float] = {}
-        """Partitions that others have, although the group has not yet said so; it would have said
-        so until then (monotonic seconds).
+        self._apart: dict[int, float] = {}
+        """Partitions that the group gives to it and that it does not read: others have them, or
+        they cannot be opened. They are tried again then (monotonic seconds).
         """
+        self._refused: dict[int, str] = {}
+        """Those of them that cannot be opened, and why."""
         self._queue: list[tuple[int, list[Any]]] = []
         """Messages that were taken from the consumer and are not folded."""
         self._problem: EsewatchError | None = None
@@ -96,7 +104,7 @@ class KafkaSource:
             yield from self._poll()
         except (EsewatchError, self._kafka.KafkaException, MemoryError) as error:
             # Who is cut off, or cannot write, keeps what it knows until others own it.
-            if not isinstance(error, CutOffError | JournalError | BehindError):
+            if not isinstance(error, CutOffError | JournalError | BehindError | PartlyError):
                 self._leave()
             if isinstance(error, SourceError):
                 raise
@@ -121,11 +129,15 @@ class KafkaSource:
                 self._tell_misplaced()
             every = self._partitions.values()
             at_end = all(len(each.at_end) == len(self._topics.ids) for each in every)
-            done = self._joined and not messages and at_end
+            done = self._joined and not messages and at_end and not self._refused
             counts = (self._topics.partitions, len(every))
             yield Batch(caught_up=done, partitions=counts, folded=bool(messages))
             if not messages:
-                return
+                break
+        if self._refused:
+            _, reason = min(self._refused.items())
+            of_all = f"{len(self._refused)} of {self._topics.partitions} partitions"
+            raise PartlyError(f"{reason}; {of_all} are not read")
 
     def _join(self) -> None:
         if self._consumer is None:
@@ -229,32 +241,48 @@ class KafkaSource:
                 *(owned.name, error),
             )
             self._let_go(owned.number)
-            self._fenced[owned.number] = time.monotonic() + session_seconds(self._entry)
+            self._apart[owned.number] = time.monotonic() + session_seconds(self._entry)
             self._consumer.pause(self._topics.of(owned.number))
 
     def _take_back(self) -> None:
-        """Open the partitions anew that the group still gives to this member after a session.
+        """Open the partitions that are due, as the group still gives them to this member.
 
-        Nobody has them then: the brokers themselves abort a transaction that takes too long, and
-        refuse its producer as they do one that another member has shut out.
+        Nobody has one that was fenced a session ago: the brokers themselves abort a transaction
+        that takes too long, and refuse its producer like one that another member has shut out.
         """
         now = time.monotonic()
-        for number in [each for each, until in self._fenced.items() if until <= now]:
-            starts = self._opened(self._consumer, number)
-            of_number = self._topics.of(number)
-            self._consumer.incremental_unassign(of_number)
-            self._consumer.resume(of_number)
-            self._consumer.incremental_assign(starts)
+        for number in [each for each, until in self._apart.items() if until <= now]:
+            starts = self._tried(self._consumer, number)
+            if number in self._partitions:
+                of_number = self._topics.of(number)
+                self._consumer.incremental_unassign(of_number)
+                self._consumer.resume(of_number)
+                self._consumer.incremental_assign(starts)
 
     def _assigned(self, consumer: Any, assigned: list[Any]) -> None:
         """Open the partitions that come, and read on behind what their journals have."""
         try:
             numbers = sorted({each.partition for each in assigned})
-            starts = [start for number in numbers for start in self._opened(consumer, number)]
+            starts = [start for number in numbers for start in self._tried(consumer, number)]
             consumer.incremental_assign(starts)
+            for number in self._refused.keys() & set(numbers):
+                consumer.pause(self._topics.of(number))
             self._joined = True
         except (EsewatchError, self._kafka.KafkaException) as error:
             self._problem = SourceError(told(error))
+
+    def _tried(self, consumer: Any, number: int) -> list[Any]:
+        """Offsets to read on from; the beginnings where that partition alone cannot be opened."""
+        try:
+            starts = self._opened(consumer, number)
+        except (ForeignError, JournalError) as error:
+            self._refused[number] = str(error)
+            self._apart[number] = time.monotonic() + LOOK_SECONDS
+            begin = self._kafka.OFFSET_BEGINNING
+            return [self._kafka.TopicPartition(each, number, begin) for each in self._topics.ids]
+        self._apart.pop(number, None)
+        self._refused.pop(number, None)
+        return starts
 
     def _opened(self, consumer: Any, number: int) -> list[Any]:
         path = partition_journal(Path(self._settings.journal), self.name, number)
@@ -270,7 +298,6 @@ class KafkaSource:
             raise
         with self._lock:
             self._partitions[number] = owned
-        self._fenced.pop(number, None)
         log.info("%s: this member owns the partition", owned.name)
         return starts
 
@@ -306,10 +333,11 @@ class KafkaSource:
         """Let the partitions go; what was not committed is read again by their next owner."""
         numbers = sorted({each.partition for each in revoked})
         self._queue = [each for each in self._queue if each[0] not in numbers]
-        had = [each for each in numbers if each in self._partitions or each in self._fenced]
+        had = [each for each in numbers if each in self._partitions or each in self._apart]
         gone = [each for number in had for each in self._topics.of(number)]
         for number in numbers:
-            self._fenced.pop(number, None)
+            self._apart.pop(number, None)
+            self._refused.pop(number, None)
             self._let_go(number)
         try:
             consumer.incremental_unassign(gone)
@@ -326,7 +354,8 @@ class KafkaSource:
     def _leave(self) -> None:
         """Close the consumer and all partitions; the next poll joins anew."""
         self._queue.clear()
-        self._fenced.clear()
+        self._apart.clear()
+        self._refused.clear()
         consumer, self._consumer = self._consumer, None
         self._silent = self._joined = False
         if consumer is not None:
