@@ -33,14 +33,20 @@ class Topics:
         self._admin = kafka.admin.AdminClient({"log_level": 0} | shared(entry) | callback)
         self.ids: dict[str, str] = {}
         self.partitions = 0
+        self._changelog: tuple[str, int] | None = None
+        """Id and partitions of the changelog."""
         self.look()
 
     def look(self) -> bool:
         """Ask the brokers; True when a topic is another one, or has other partitions, than before.
 
+        So it is for the changelog: one that was made anew lacks what was written to the old one.
+
         Raises SourceError as above, CutOffError when no broker answers.
         """
-        found = self._described(self._entry.topics)
+        changelog = self._entry.changelog
+        found = self._described([*self._entry.topics, *([changelog] if changelog else [])])
+        rows = found.pop(changelog) if changelog else None
         ids = {topic: str(each.topic_id) for topic, each in found.items()}
         numbers = {topic: len(each.partitions) for topic, each in found.items()}
         if len(set(numbers.values())) > 1:
@@ -49,9 +55,10 @@ class Topics:
                 f"the topics have different numbers of partitions ({listed}): "
                 "the records of one computer would go to two owners; make the numbers equal"
             )
-        before = (self.ids, self.partitions)
+        before = (self.ids, self.partitions, self._changelog)
         self.ids, self.partitions = ids, next(iter(numbers.values()))
-        return before != (self.ids, self.partitions)
+        self._changelog = (str(rows.topic_id), len(rows.partitions)) if rows is not None else None
+        return before != (self.ids, self.partitions, self._changelog)
 
     def of(self, number: int) -> list[Any]:
         """The partition of that number in each topic."""
