@@ -73,6 +73,8 @@ def test_less_than_half_an_hour_at_the_end_is_the_window_while_it_lasts() -> Non
     assert restarts(lasting) == {}
     since_two = [*nightly_runs(6, ago=2), *nightly_runs(2, 3.75)]
     assert restarts(used(store(defrag_runs=since_two), nights=8)) == {}
+    but_one = [*nightly_runs(6, 3.75, ago=1), *nightly_runs(1)]
+    assert restarts(used(store(defrag_runs=but_one), nights=8)) == {}
     before = [*nightly_runs(6, 3.75, ago=2), *nightly_runs(2)]
     found = restarts(used(store(defrag_runs=before), nights=8))
     assert max(found) == opening(2) + 4 * HOUR

@@ -125,16 +125,18 @@ def restarts(found: Sequence[Used]) -> dict[float, float]:
     With the seconds by which it stopped after its time, or before (below 0). Shown by two
     conclusive openings in a row in which it went on after its time, or by two in which it stopped
     equally long before it, three behind one that kept to it: fewer are restarts of the server or
-    work by hand. A longer window before this one shows only where a pass did not end in between. A
-    window that ends less than half an hour early up to now is as it is configured, about.
+    work by hand. A longer window before this one shows only where a pass did not end in between.
+    One that ends less than half an hour early is as it is configured, about, until two later
+    nights kept to their time.
     """
     told = [each for each in found if each.off is not None]
     later = [b for a, b in pairwise(told) if min(a.off or 0.0, b.off or 0.0) > 0]
     for nights in _equally_early([each for each in found if each.ran or each.off is not None]):
         at = told.index(nights[0])
         least = 3 if at and told[at - 1].off == 0.0 else 2
-        lasts = nights[-1] is told[-1] and min(each.off or 0.0 for each in nights) >= -EARLY
-        if len(nights) >= least and not lasts:
+        is_over = len(told) - told.index(nights[-1]) > 2
+        is_short = min(each.off or 0.0 for each in nights) < -EARLY
+        if len(nights) >= least and (is_over or is_short):
             later += nights[1:]
     return {each.end + max(0.0, each.off or 0.0): each.off or 0.0 for each in later}
 
