@@ -33,6 +33,7 @@ def test_the_report_shows_each_set_and_what_slows(log: Path, tmp_path: Path) -> 
     assert told in page.text
     assert SLOWS in page.text
     assert page.text.count("First Storage Group ex01 NTBACKUP 2007-06-") == 3
+    assert "Backup sets of each computer, newest first Instance Computer" in page.text
     assert "2 h 25 min 82.4 GiB 10.2" in page.text
 
 

@@ -43,7 +43,7 @@ def counts_of_bad_pages(text: str) -> Iterator[tuple[str, str]]:
         if number != counts[0][1]:
             yield counts[0][0], said
     total = re.search(r"Known bad pages ([\d,]+)", text)
-    if total and counts and int(counts[0][1]) > int(total[1].replace(",", "")):
+    if total and counts and counts[0][1] != total[1]:
         yield counts[0][0], total[0]
 
 

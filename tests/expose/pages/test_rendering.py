@@ -11,6 +11,7 @@ import pytest
 from esewatch.advice.advise import Advice, advise
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.window.evidence import Evidence
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.daemon.page_cache import PageCache
@@ -35,6 +36,7 @@ from esewatch.expose.pages.rendering import (
 )
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.expose.pages.summary import Blind
+from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import BadPage, Database, State
 from tests.expose.examples import (
     DAY,
@@ -45,7 +47,9 @@ from tests.expose.examples import (
     PRIV03,
     PRIV06,
     STRANGE,
+    damaged,
     example,
+    exchange_2007,
     many,
 )
 from tests.expose.html import Page, assert_self_contained
@@ -194,6 +198,19 @@ def test_the_advice_comes_with_the_lengths() -> None:
     assert "Window advice" not in none
 
 
+def test_the_evidence_of_the_advice_says_of_which_days_it_is() -> None:
+    """Of 12 weeks where windows are rare, of 4 d 19 h where the log is short: never of a month."""
+    for whole, said in ((83.5, "83 d 12 h"), (4.8, "4 d 19 h")):
+        window = WindowAdvice(
+            action="keep",
+            rule="otherwise",
+            configured_seconds=14400,
+            recommended_seconds=14400,
+            evidence=Evidence(windows=4, passes=1, days=whole),
+        )
+        assert f"Evidence of {said}: No page counted in 4 windows" in advised(window=window)
+
+
 def test_a_forecast_stands_against_its_deadline() -> None:
     known = Forecast(task="defrag", p50=NOW + 3600, p90=NOW + 7200, deadline=NOW + 86400)
     text = advised(forecasts=(known,))
@@ -223,6 +240,16 @@ def test_a_finding_leads_to_its_runbook_where_there_is_one() -> None:
 
 def test_an_open_pass_says_how_often_it_was_interrupted() -> None:
     assert "interrupted 6 times so far" in status().text
+
+
+def test_corrected_pages_are_no_known_bad_pages() -> None:
+    state = State(databases={PRIV03: damaged()})
+    said = "Known bad pages 3: 1 an old version: a write was lost; 2 bad checksum, not correctable"
+    assert f"{said} Corrected pages 1 Last verified without a bad page" in status(state).text
+    state.databases[PRIV03].bad_pages = [BadPage(99, "corrected", NOW - DAY, NOW - DAY)]
+    state.databases[PRIV03].transitions = pack([])
+    assert "Known bad pages 0 Corrected pages 1 Last verified" in status(state).text
+    assert "Corrected pages" not in status(State(databases={PRIV06: exchange_2007()})).text
 
 
 def test_a_verification_stands_against_its_limit() -> None:
