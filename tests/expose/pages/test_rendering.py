@@ -355,7 +355,7 @@ def test_the_page_of_a_computer_has_its_sources_and_hidden_counters() -> None:
         ("events are missing", {"/runbooks/EsewatchRecordsMissed"}),
         (
             "log is not read to its end, events are missing",
-            {"/runbooks/EsewatchSourceDown", "/runbooks/EsewatchRecordsMissed"},
+            {"/runbooks/EsewatchBehind", "/runbooks/EsewatchRecordsMissed"},
         ),
     ],
 )

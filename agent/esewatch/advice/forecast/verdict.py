@@ -17,6 +17,9 @@ UNKNOWN: FindingName = "unknown_since"
 AT_RISK: FindingName = "writes_at_risk"
 INFORMATION: frozenset[FindingName] = frozenset({"cache_small", "unexplained_error"})
 """They make no database one to look at."""
+UNREAD = "cannot be read"
+UNFINISHED = "is not read to its end"
+"""Reasons why a source is behind."""
 BROKEN: frozenset[DamageKind] = frozenset({"divergence", "logical"})
 """Damage that is as urgent as a bad page."""
 
@@ -86,5 +89,5 @@ def blind_computers(sources: Iterable[SourceState]) -> dict[str, str]:
 
 def _behind(source: SourceState) -> str:
     if not source.up:
-        return f"{source.name} cannot be read"
-    return "" if source.caught_up else f"{source.name} is not read to its end"
+        return f"{source.name} {UNREAD}"
+    return "" if source.caught_up else f"{source.name} {UNFINISHED}"

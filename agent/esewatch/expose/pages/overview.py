@@ -72,8 +72,10 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The short verdict: attention is everything between bad pages and ok."""
     verdict: Verdict | None
     """Its urgency; None for an ignored one."""
-    behind: bool
-    """A source of its computer is behind: whatever the verdict, the data may be old."""
+    stale: str
+    """Reason why its data may be old, whatever the verdict: a source of its computer is behind.
+    Empty where none is.
+    """
     reasons: tuple[str, ...]
     running: tuple[str, ...]
     """Tasks that are running."""
@@ -105,6 +107,11 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     def last_verified(self) -> float | None:
         """Last time at which every page was proven good, by any verifier."""
         return max(self.verified.values(), default=None)
+
+    @property
+    def behind(self) -> bool:
+        """True if a source of its computer is behind."""
+        return bool(self.stale)
 
 
 class SourceFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -307,7 +314,7 @@ def _figures(
         generation=tidy(database.generation),
         status=_STATUS.get(urgency, "attention"),
         verdict=urgency if facts.tier != "ignored" else None,
-        behind=bool(beside.blind),
+        stale=beside.blind,
         reasons=reasons,
         running=tuple(task for task in TASKS if views[task].running(now, stale)),
         interrupted=_interruptions(views),

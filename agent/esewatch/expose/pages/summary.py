@@ -3,10 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from esewatch.advice.forecast.verdict import UNFINISHED, UNREAD
 from esewatch.fold.state.state import SourceState
 
 MISSING = "events are missing"
 """Reason why data of a computer may be missing though its sources are read."""
+_RUNBOOKS = {
+    UNREAD: "EsewatchSourceDown",
+    UNFINISHED: "EsewatchBehind",
+    MISSING: "EsewatchRecordsMissed",
+}
+"""Reason -> the alert that reports it."""
 
 
 class Blind(NamedTuple):
@@ -18,9 +25,12 @@ class Blind(NamedTuple):
     @property
     def runbooks(self) -> tuple[str, ...]:
         """The alerts whose runbooks apply."""
-        causes = self.why.split(", ")
-        behind = ("EsewatchSourceDown",) if set(causes) - {MISSING} else ()
-        return (*behind, "EsewatchRecordsMissed") if MISSING in causes else behind
+        return stale_runbooks(self.why)
+
+
+def stale_runbooks(why: str) -> tuple[str, ...]:
+    """The alerts whose runbooks apply where data is stale or missing for the reason `why`."""
+    return tuple(name for reason, name in _RUNBOOKS.items() if reason in why)
 
 
 class Summary(NamedTuple):
@@ -50,7 +60,7 @@ def blind_places(
         whys.setdefault(computer, []).append(MISSING)
     found = [Blind(computer, ", ".join(why)) for computer, why in whys.items()]
     found += [
-        Blind(source.name, "cannot be read; its computers are not known")
+        Blind(source.name, f"{UNREAD}; its computers are not known")
         for source in sources
         if not source.up and not source.computers
     ]

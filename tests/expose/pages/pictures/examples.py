@@ -129,7 +129,7 @@ def figured(history: History, **changes: Any) -> DatabaseFigures:
         "verified": history.verified,
         "bad_pages": {},
         "verdict": "ok",
-        "behind": False,
+        "stale": "",
         **changes,
     }
     return msgspec.structs.replace(base, **given)

@@ -151,14 +151,14 @@ def test_missing_events_are_said_first() -> None:
 def test_what_may_hide_bad_pages_leaves_no_0_bad() -> None:
     gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
     missing = said(exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap]))
-    for text in (missing, said(exchange(), behind=True)):
+    for text in (missing, said(exchange(), stale="log")):
         assert "; no bad page is known; window 4 h" in text
         assert "0 bad" not in text
 
 
 @pytest.mark.parametrize("verdict", [*VERDICTS, None])
 def test_a_source_that_is_behind_is_said_whatever_the_verdict(verdict: Verdict | None) -> None:
-    text = said(exchange(), behind=True, verdict=verdict)
+    text = said(exchange(), stale="log", verdict=verdict)
     assert text.startswith(
         "The data may be old: a source of its computer is behind; all 5,850,768 pages"
         " verified 1 July by online scan; no bad page is known; window 4 h, "
@@ -170,30 +170,30 @@ def test_a_verdict_alone_does_not_say_that_a_source_is_behind() -> None:
 
 
 def test_what_may_be_old_is_said_after_what_is_worse_and_before_the_pages() -> None:
-    text = said(exchange(), behind=True, bad_pages={"uncorrectable": 2, "corrected": 1})
+    text = said(exchange(), stale="log", bad_pages={"uncorrectable": 2, "corrected": 1})
     assert text.startswith(f"2 known bad pages; 1 corrected page; {BEHIND}; last verified without")
     assert "0 bad" not in text
     assert "no bad page" not in text
     risk = (Finding("writes_at_risk", "log_disk_low 5 min ago"),)
-    text = said(exchange(), {"findings": risk}, behind=True, verdict="writes_at_risk")
+    text = said(exchange(), {"findings": risk}, stale="log", verdict="writes_at_risk")
     assert text.startswith(f"Writes at risk: log_disk_low 5 min ago; {BEHIND}; all 5,850,768 pages")
     assert "; no bad page is known; window 4 h" in text
 
 
 def test_what_may_be_old_is_said_of_what_is_overdue_or_never_verified() -> None:
     old = exchange(verified={"external": MORNING - 34 * DAY}, first_seen=NOON - 60 * DAY)
-    assert said(old, behind=True, verdict="unverified").startswith(
+    assert said(old, stale="log", verdict="unverified").startswith(
         f"{BEHIND.capitalize()}; all pages last verified 28 May by eseutil /k, 34 d ago: overdue,"
         " the deadline is 7 d; no bad page is known;"
     )
-    never = said(exchange(verified={}, checksum_passes=[]), behind=True, verdict="unverified")
+    never = said(exchange(verified={}, checksum_passes=[]), stale="log", verdict="unverified")
     assert never.startswith(f"{BEHIND.capitalize()}; no verification is known: nothing shows")
 
 
 def test_missing_events_and_a_source_that_is_behind_are_both_said() -> None:
     gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
     history = exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap])
-    assert said(history, behind=True).startswith(
+    assert said(history, stale="log").startswith(
         f"{BEHIND.capitalize()}; unknown since 25 June: events are missing; all pages last"
         " verified 23 June by page scan; no bad page is known;"
     )

@@ -6,10 +6,13 @@ import pytest
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import FINDINGS, RISKS, Cause, Finding, FindingName
 from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.forecast.verdict import blind_computers
 from esewatch.config import default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.expose.pages.runbooks.runbook_links import runbook_links
+from esewatch.expose.pages.summary import MISSING, Blind
+from esewatch.fold.state.state import SourceState
 from tests.expose.examples import NOW, PRIV06, example
 
 
@@ -21,7 +24,7 @@ def figures(
     advice = msgspec.structs.replace(told[PRIV06], findings=findings, forecasts=forecasts)
     view = overview(example(), SETTINGS, NOW, (advice,))
     one = next(each for each in view.databases if (each.computer, each.database) == PRIV06)
-    return msgspec.structs.replace(one, bad_pages=dict.fromkeys(bad, 1), behind=False)
+    return msgspec.structs.replace(one, bad_pages=dict.fromkeys(bad, 1), stale="")
 
 
 SETTINGS = default_settings()
@@ -112,12 +115,37 @@ def test_a_pass_that_will_be_late_and_an_io_error_have_theirs() -> None:
     assert runbook_links(figures(Finding("investigate", "why", ("io",)))) == ("EseIoError",)
 
 
-def test_a_source_that_is_behind_has_its_runbook_after_what_is_worse() -> None:
-    behind = msgspec.structs.replace(figures(), behind=True)
-    assert runbook_links(behind) == ("EsewatchBehind",)
+DOWN, UNFINISHED = "log cannot be read", "log is not read to its end"
+
+
+@pytest.mark.parametrize(
+    ("why", "names"),
+    [
+        (DOWN, ("EsewatchSourceDown",)),
+        (UNFINISHED, ("EsewatchBehind",)),
+        (f"{UNFINISHED}, old {DOWN}", ("EsewatchSourceDown", "EsewatchBehind")),
+        ("cannot be read; its computers are not known", ("EsewatchSourceDown",)),
+    ],
+)
+def test_a_source_that_is_down_or_behind_has_its_runbook_on_every_page(
+    why: str, names: tuple[str, ...]
+) -> None:
+    assert Blind("ex01", why).runbooks == names
+    assert Blind("ex01", f"{why}, {MISSING}").runbooks == (*names, "EsewatchRecordsMissed")
+    assert runbook_links(msgspec.structs.replace(figures(), stale=why)) == names
+    assert all(Runbooks().has(name) for name in names)
     worse = figures(Finding("unknown_since", "events lost"), bad=("no_data",))
-    assert runbook_links(msgspec.structs.replace(worse, behind=True)) == (
+    assert runbook_links(msgspec.structs.replace(worse, stale=why)) == (
         "EseKnownBadPage",
         "EsewatchRecordsMissed",
-        "EsewatchBehind",
+        *names,
     )
+
+
+def test_the_reason_is_the_one_that_sources_have() -> None:
+    sources = [
+        SourceState(name="a", computers=["ex01"]),
+        SourceState(name="b", up=True, computers=["ex02"]),
+    ]
+    found = {name: Blind(name, why).runbooks for name, why in blind_computers(sources).items()}
+    assert found == {"ex01": ("EsewatchSourceDown",), "ex02": ("EsewatchBehind",)}

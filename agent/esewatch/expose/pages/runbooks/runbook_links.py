@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from esewatch.advice.base.finding import Finding, FindingName
 from esewatch.expose.pages.overview import DatabaseFigures
+from esewatch.expose.pages.summary import stale_runbooks
 from esewatch.fold.state.state import BadKind, DamageKind, EngineErrorKind
 
 _BAD_PAGES: Mapping[BadKind, str] = {
@@ -64,8 +65,7 @@ def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
             found.append("EseIoError")
         elif finding in _FINDINGS:
             found.append(_FINDINGS[finding])
-    if figures.behind:
-        found.append("EsewatchBehind")
+    found += stale_runbooks(figures.stale)
     for forecast in figures.advice.forecasts if figures.advice is not None else ():
         if forecast.late:
             defrag = forecast.task == "defrag"
