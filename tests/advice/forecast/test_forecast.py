@@ -282,14 +282,35 @@ def test_the_first_background_scan_goes_by_its_own_pages() -> None:
     assert nights_from(now, result.p50) == pytest.approx(5, abs=0.2)
 
 
-def test_a_background_scan_without_history_has_no_date() -> None:
-    course = scans([9.0], marks=[])
-    alone = course._replace(passes=course.passes[-1:], marks=[Mark(BEGIN + DAY, 5.0)])
-    result = forecast("checksum", alone, BEGIN + 2 * DAY)
+def unknown(course: Course) -> str:
+    result = forecast("checksum", course, BEGIN + 2 * DAY)
     assert result.p90 is None
-    assert result.reason == (
-        "its duration is not known: there is no completed pass and no count of pages"
+    return result.reason
+
+
+def test_a_background_scan_without_history_has_no_date() -> None:
+    course = scans([], marks=[Mark(BEGIN + DAY, 5.0)])
+    unsized = [Mark(BEGIN + step * DAY / 4, step * 25_000.0) for step in range(1, 7)]
+    none = "its duration is not known: there is no completed pass and"
+    assert unknown(course) == f"{none} too few counts of pages"
+    assert unknown(course._replace(marks=unsized, pages=None)) == (
+        f"{none} the size of the database is not known"
     )
+    logged = Pass(
+        task="checksum", started=None, ended=BEGIN - DAY, outcome="completed", wall_seconds=None
+    )
+    assert unknown(course._replace(passes=[logged, *course.passes])) == (
+        "its duration is not known: no completed pass has one, and too few counts of pages"
+    )
+
+
+@pytest.mark.parametrize("marks", [[], [Mark(BEGIN + DAY, 100_000.0)]], ids=["none", "one"])
+def test_a_scan_that_begins_unseen_says_so_beside_completed_ones(marks: list[Mark]) -> None:
+    """The log has 744 of the running scan, and no 736: ten passes before it completed."""
+    course = scans([9, 10, 11], marks=marks)
+    unseen = msgspec.structs.replace(course.passes[-1], started=None)
+    course = course._replace(passes=[*course.passes[:-1], unseen])
+    assert unknown(course) == "the start of the running pass was not seen"
 
 
 def test_a_background_scan_silent_for_twice_its_time_has_no_date() -> None:

@@ -32,6 +32,7 @@ SILENT: Final = 7 * DAY
 """A pass without an event for this long may no longer exist (semantics.md 2)."""
 AHEAD: Final = 90
 """Days for which growth is extrapolated."""
+UNSEEN: Final = "the start of the running pass was not seen"
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,11 +145,7 @@ def _continuous(base: Forecast, totals: list[float], course: Course, now: float)
         return _without(base, "", course)
     rest = rest_of_scan(running.started, totals, course.marks, course.pages)
     if rest is None:
-        return _without(
-            base,
-            "its duration is not known: there is no completed pass and no count of pages",
-            course,
-        )
+        return _without(base, _unknown(totals, course), course)
     usual = rest.left.quantile(0.5)
     if now - max(running.last_event, rest.since) > max(SILENT, 2 * usual):
         return _without(base, "it has logged nothing for longer than a pass takes", course)
@@ -158,6 +155,17 @@ def _continuous(base: Forecast, totals: list[float], course: Course, now: float)
     return _dated(base, dates, progress, now)
 
 
+def _unknown(totals: Sequence[float], course: Course) -> str:
+    """The reason why nothing shows the rest of the running scan."""
+    if totals:
+        return UNSEEN
+    completed = any(each.outcome == "completed" for each in course.passes)
+    none = "no completed pass has one," if completed else "there is no completed pass"
+    sized = course.pages is not None and is_amount(course.pages)
+    lacks = "too few counts of pages" if sized else "the size of the database is not known"
+    return f"its duration is not known: {none} and {lacks}"
+
+
 def _windowed(
     base: Forecast, totals: list[float], found: Pattern, course: Course, now: float
 ) -> Forecast:
@@ -165,7 +173,7 @@ def _windowed(
     if running is None:
         return _without(base, "", course)
     if running.started is None:
-        return _without(base, "the start of the running pass was not seen", course)
+        return _without(base, UNSEEN, course)
     if not totals:
         return _without(base, "no completed pass yet", course)
     if not found.nights:
