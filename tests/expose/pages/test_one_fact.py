@@ -9,8 +9,24 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from esewatch.advice.advise import advise
+from esewatch.advice.base.finding import (
+    Finding,
+    cycles_torn,
+    defrag_overdue,
+    scan_off,
+    scan_stalled,
+)
+from esewatch.config import default_settings
+from esewatch.daemon.page_cache import PageCache
+from esewatch.expose.metrics.snapshot import Snapshot
+from esewatch.expose.pages.rendering import render_database
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.fold.state.database_state import DatabaseKey
+from tests.expose.examples import DAY, MBX, NOW, NTDS, example
 from tests.expose.html import Page
 from tests.situations.asking import CONFIGURATION, ask, server_room
 from tests.situations.cases import SITUATIONS
@@ -97,6 +113,19 @@ def verdict(text: str) -> Iterator[tuple[str, str]]:
             yield none, wrong
 
 
+def at_work(text: str) -> Iterator[tuple[str, str]]:
+    """What should run is not said to run beside the finding that it does not."""
+    missing = first(
+        "shows no scan for|its scan has stalled|online defragmentation (?:has not completed|was)",
+        text,
+    )
+    runs = first(
+        "engine scans|garbage collection defragments|database collects garbage|no cadence", text
+    )
+    if missing and runs:
+        yield missing, runs
+
+
 RULES: tuple[Rule, ...] = (
     pages_and_their_verification,
     counts_of_bad_pages,
@@ -104,6 +133,7 @@ RULES: tuple[Rule, ...] = (
     passes,
     window_advice,
     verdict,
+    at_work,
 )
 
 
@@ -144,6 +174,32 @@ def test_nor_do_those_of_a_farm_with_counters_and_bad_pages(rule: Rule, tmp_path
 
 
 @pytest.mark.parametrize(
+    ("database", "finding"),
+    [
+        (MBX, scan_off(70 * DAY, None)),
+        (MBX, scan_stalled(NOW - 3 * DAY, 3 * DAY, None, None)),
+        (NTDS, defrag_overdue(NOW - 6 * DAY, 6 * DAY, 1.5 * DAY)),
+        (NTDS, cycles_torn(3)),
+    ],
+    ids=["off", "stalled", "overdue", "torn"],
+)
+def test_nor_do_those_of_a_database_whose_maintenance_does_not_run(
+    database: DatabaseKey, finding: Finding
+) -> None:
+    state, settings = example(), default_settings()
+    told = [
+        msgspec.structs.replace(each, findings=(finding,))
+        for each in advise(state, settings, NOW)
+        if (each.computer, each.database) == database
+    ]
+    page = PageCache(Snapshot(()), state, settings, NOW, tuple(told)).database(state, *database)
+    assert page is not None
+    text = Page(render_database(page, Runbooks())).text
+    assert finding.sentence in text
+    assert [list(rule(text)) for rule in RULES if list(rule(text))] == []
+
+
+@pytest.mark.parametrize(
     ("rule", "text"),
     [
         (pages_and_their_verification, "All 81 pages verified 3 May. Known bad pages 1: 1 lost"),
@@ -152,6 +208,7 @@ def test_nor_do_those_of_a_farm_with_counters_and_bad_pages(rule: Rule, tmp_path
         (ratio, "It read 143.2 pages for each one freed. Read : freed 59.7 : 1 within the band"),
         (window_advice, "advice shrink to 2 h, because. Window advice shrink 4 h → 3 h"),
         (verdict, "● no known problem DB01 Known bad pages 2: 2 bad"),
+        (at_work, "no window: its engine scans day and night. Its log shows no scan for 69 d"),
     ],
 )
 def test_the_rules_find_what_was_seen(rule: Rule, text: str) -> None:

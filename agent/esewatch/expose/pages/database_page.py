@@ -42,12 +42,13 @@ MODEL_SENTENCES = {
         " freed is judged."
     ),
     "garbage_collection": (
-        "This database collects garbage about every 12 hours by itself and has no maintenance"
-        " window, so no ratio, no cadence and no window is judged."
+        "This database has no maintenance window: garbage collection is meant to defragment it, on"
+        " a domain controller every 12 hours. No ratio and no window is judged, but whether that"
+        " completes."
     ),
     "background": (
-        "Its engine scans in the background all the time and has no maintenance window, so no"
-        " ratio and no window is judged."
+        "Its engine is meant to scan in the background all the time, without a maintenance window,"
+        " so no ratio and no window is judged."
     ),
     "application": (
         "An application's database without a maintenance window: page errors and slow"

@@ -71,8 +71,8 @@ def test_a_store_has_all_of_them_in_14_kb() -> None:
 @pytest.mark.parametrize(
     ("history", "why"),
     [
-        (garbage_collection(), "its garbage collection defragments it every 12 hours"),
-        (background(), "its engine scans in the background, day and night"),
+        (garbage_collection(), "garbage collection is meant to defragment it"),
+        (background(), "its engine is meant to scan in the background, day and night"),
     ],
 )
 def test_without_a_window_two_pictures_say_why_not(history: History, why: str) -> None:

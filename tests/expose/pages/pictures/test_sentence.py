@@ -208,8 +208,8 @@ def test_writes_at_risk_come_before_the_pages() -> None:
 @pytest.mark.parametrize(
     ("history", "why"),
     [
-        (garbage_collection(), "its garbage collection defragments it every 12 hours"),
-        (background(), "its engine scans in the background, day and night"),
+        (garbage_collection(), "garbage collection is meant to defragment it"),
+        (background(), "its engine is meant to scan in the background, day and night"),
         (store(model="application"), "its application decides when it is maintained"),
     ],
 )

@@ -137,7 +137,8 @@ def test_a_domain_controller_shows_no_ratio_no_cadence_and_says_why() -> None:
     state = state_of(domain_controller())
     state.instances = {key: each for key, each in example().instances.items() if key[0] == NTDS[0]}
     text = page(state).text
-    assert "has no maintenance window, so no ratio, no cadence and no window is judged" in text
+    assert "has no maintenance window: garbage collection is meant to defragment it" in text
+    assert "No ratio and no window is judged, but whether that completes." in text
     assert "Read : freed not judged" not in text
     assert " : 1" not in text
     assert "band" not in text

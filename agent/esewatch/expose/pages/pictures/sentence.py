@@ -14,12 +14,12 @@ from esewatch.expose.pages.overview import DatabaseFigures
 
 NO_WINDOW = {
     "garbage_collection": (
-        "its garbage collection defragments it every 12 hours, as on a domain controller"
+        "garbage collection is meant to defragment it, on a domain controller every 12 hours"
     ),
-    "background": "its engine scans in the background, day and night",
+    "background": "its engine is meant to scan in the background, day and night",
     "application": "its application decides when it is maintained",
 }
-"""Model -> why there is no window."""
+"""Model -> why there is no window. Whether it does what it is meant to do is said by findings."""
 BEHIND = "the data may be old: a source of its computer is behind"
 NONE_KNOWN = "no bad page is known"
 """In place of `0 bad` where unknown data may hide some."""
