@@ -255,7 +255,9 @@ def test_nothing_is_overdue_on_a_database_that_is_known_for_less_than_14_days() 
 def test_that_a_domain_controller_was_never_verified_is_no_finding_of_it() -> None:
     directory: dict[str, Any] = {"model": "garbage_collection", "window": None}
     assert found(ledger(**directory)) == []
-    assert ledger(**directory).standing == "unverified"
+    assert (ledger(**directory).standing, ledger(**directory).limit) == ("unverified", None)
+    assert ledger(**directory, configured_deadline=9 * DAY).limit == 9 * DAY
+    assert ledger(**directory, verified={"external": NOW - 8 * DAY}).limit == 7 * DAY
     assert found(ledger(**directory, event_gaps=[gap(30, 20)])) == []
     assert found(ledger(**directory, configured_deadline=9 * DAY)) == ["never_verified"]
     assert found(ledger(**directory, verified={"external": NOW - 8 * DAY})) == [
@@ -384,7 +386,7 @@ def test_copies_are_not_compared(active: dict[str, Any], passive: dict[str, Any]
 def test_an_application_is_asked_to_be_verified_only_where_it_is_configured() -> None:
     alone = ledger(model="application", window=None)
 
-    assert (alone.standing, found(alone)) == ("unverified", [])
+    assert (alone.standing, found(alone), alone.limit) == ("unverified", [], None)
     asked = ledger(model="application", window=None, configured_deadline=9 * DAY)
     assert found(asked) == ["never_verified"]
     late = ledger(model="application", window=None, verified={"page_scan": NOW - 60 * DAY})

@@ -1,7 +1,7 @@
 """`advise` on a made-up farm: the object of the contract, the table, and the exit status."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +229,21 @@ def test_domain_controllers_of_the_samples_have_no_window(
     assert len(found) > 3
     assert {each["action"] for each in found} == {"not_applicable"}
     assert all("evidence" not in each for each in found)
+
+
+def test_a_directory_that_nothing_ever_verified_has_no_deadline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, settings = tmp_path / "dc01.evtx", tmp_path / "esewatch.yml"
+    directory = ["NTDS", "612", "NTDSA: ", "c:\\windows\\ntds\\ntds.dit"]
+    with EvtxWriter(log) as written:
+        for hours in range(240, 0, -12):
+            written.write(700, directory, provider="NTDS ISAM", time=NOW - timedelta(hours=hours))
+    main(["advise", "--explain", str(log)])
+    assert "verification deadline: none" in capsys.readouterr().out
+    settings.write_text("policy: {verify_within: 35d}\n")
+    main(["advise", "--explain", "--config.file", str(settings), str(log)])
+    assert "verification deadline: 35 days, configured" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("after", "found"), [(2 * 3600, True), (3 * DAY, True), (8 * DAY, False)])

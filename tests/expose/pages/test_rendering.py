@@ -48,6 +48,7 @@ from tests.expose.examples import (
     PRIV06,
     STRANGE,
     damaged,
+    domain_controller,
     example,
     exchange_2007,
     many,
@@ -255,7 +256,19 @@ def test_corrected_pages_are_no_known_bad_pages() -> None:
 def test_a_verification_stands_against_its_limit() -> None:
     text = status().text
     assert "2007-06-24 23:23 48 h ago, limit 7 days" in text
-    assert "never seen" in text
+    assert "never seen limit 7 days" in text
+
+
+def test_a_directory_that_nothing_ever_verified_has_no_limit() -> None:
+    assert "never seen no limit" in status(State(databases={NTDS: domain_controller()})).text
+    text = database_page(NTDS).text
+    assert "All pages verified never seen; no limit Last defrag" in text
+    assert "7 days" not in text
+    without = Page(status_html(State(databases={NTDS: domain_controller()}), advice=())).text
+    assert "no limit" not in without
+    verified = example()
+    verified.databases[NTDS].verified = {"page_scan": NOW - DAY}
+    assert "to be done every 7 days" in database_page(NTDS, verified).text
 
 
 def test_hidden_counters_come_with_the_commands_that_show_them() -> None:

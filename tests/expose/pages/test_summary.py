@@ -192,8 +192,28 @@ def test_the_deadline_is_that_of_the_ledger_and_absent_without_advice() -> None:
     found = {(each.computer, each.database): each for each in shown(example())}
     assert found[PRIV06].verification_deadline == 7 * 86400
     assert found[MBX].verification_deadline == 7 * 86400
-    assert found[NTDS].verification_deadline == 7 * 86400
     assert all(each.verification_deadline is None for each in overview_without_advice())
+
+
+def test_a_directory_has_a_deadline_when_one_is_set_or_it_was_verified() -> None:
+    """docs/advice.md: with `verify_within`, and from the first verification on."""
+
+    def deadline(state: State, settings: Settings = SETTINGS) -> tuple[float | None, list[float]]:
+        (shown_one,) = (each for each in shown(state, settings) if each.computer == NTDS[0])
+        families = advice_families(advise(state, settings, NOW))
+        return shown_one.verification_deadline, [
+            sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == "ese_verification_deadline_seconds"
+            and sample.labels["computer"] == NTDS[0]
+        ]
+
+    assert deadline(example()) == (None, [])
+    assert deadline(example(), ASKED) == (7 * 86400, [7 * 86400])
+    verified = example()
+    verified.databases[NTDS].verified = {"page_scan": NOW - 3600}
+    assert deadline(verified) == (7 * 86400, [7 * 86400])
 
 
 def test_nothing_is_asked_of_the_pages_of_a_database_that_is_not_watched() -> None:

@@ -98,6 +98,8 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """Pages known bad since the latest verification, or ever without one."""
     corrected_since: int
     deadline: Deadline
+    expected: bool
+    """False if no verification is expected of it: its deadline limits nothing until the first."""
     due: float | None
     """Time at which the next verification is due; None without a first one."""
     unknown_since: float | None
@@ -105,6 +107,11 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     standing: Literal["verified", "unverified", "unknown"]
     """Verified in time, certainly not, or unknown."""
     findings: tuple[Finding, ...]
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds after which a verification is too old; None where none is expected."""
+        return self.deadline.seconds if self.expected else None
 
 
 def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
@@ -190,6 +197,7 @@ def _entry(copy: Copy, now: float) -> Ledger:
         bad_since=count_pages(after) - corrected,
         corrected_since=corrected,
         deadline=deadline,
+        expected=last is not None or _asked_for(copy),
         due=_due(copy, last, deadline.seconds, now) if last else None,
         unknown_since=gap[0] if gap else None,
         standing=standing,

@@ -189,7 +189,7 @@ def _ledger(entry: Ledger) -> Iterator[str]:
     )
     proofs = sorted(entry.verified.items(), key=lambda proof: -proof[1])
     yield from (f"verified: {moment(time)} by {by}" for by, time in proofs)
-    yield f"verification deadline: {_deadline(entry.deadline)}"
+    yield f"verification deadline: {_deadline(entry.deadline) if entry.expected else 'none'}"
     if entry.due is not None:
         yield f"verification due {moment(entry.due)}"
     if entry.unknown_since is not None:

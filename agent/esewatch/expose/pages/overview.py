@@ -96,7 +96,8 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     verification_deadline: float | None
     """Seconds after which a verification is too old.
 
-    None without advice, where the limit is unknown, and where there is none: unless it is watched.
+    None without advice, where the limit is unknown, and where there is none: unless it is watched
+    and a verification is expected of it.
     """
     size_bytes: float | None
     free_bytes: float | None
@@ -112,6 +113,12 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     def behind(self) -> bool:
         """True if a source of its computer is behind."""
         return bool(self.stale)
+
+    @property
+    def unlimited(self) -> bool:
+        """True if it is watched, and no verification is expected of it."""
+        judged = self.tier == "watched" and self.advice is not None
+        return judged and self.verification_deadline is None
 
 
 class SourceFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -337,7 +344,7 @@ def _findings(advice: Advice | None) -> Sequence[Finding]:
 
 
 def _allowed(advice: Advice | None) -> float | None:
-    return advice.ledger.deadline.seconds if advice is not None else None
+    return advice.ledger.limit if advice is not None else None
 
 
 def _by_kind(standing: Sequence[BadPage]) -> dict[str, int]:

@@ -26,7 +26,7 @@ def add_advice(out: Samples, advice: Iterable[Advice]) -> None:
         labels = {"computer": printable(each.computer), "database": printable(each.database)}
         out.add("ese_database_verdict", {**labels, "verdict": each.verdict}, 1)
         _add_window(out, labels, each.window)
-        out.add("ese_verification_deadline_seconds", labels, each.ledger.deadline.seconds)
+        out.add("ese_verification_deadline_seconds", labels, each.ledger.limit)
         for name in sorted({found.finding for found in each.findings}):
             out.add("ese_finding", {**labels, "finding": name}, 1)
         for forecast in each.forecasts:

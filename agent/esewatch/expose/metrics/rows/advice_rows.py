@@ -57,7 +57,8 @@ ADVICE = (
     gauge(
         "ese_verification_deadline_seconds",
         D,
-        "Age at which the last verification is overdue, counted in uptime of the instance.",
+        "Age at which the last verification is overdue, counted in uptime of the instance; absent"
+        " where none is expected.",
         "the policy, else event 735 and the usual time between completed scans",
     ),
     gauge(
