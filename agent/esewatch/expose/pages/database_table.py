@@ -100,6 +100,11 @@ def shown_verdict(figures: DatabaseFigures) -> Verdict:
     return figures.verdict or _VERDICTS[figures.status]
 
 
+def worst_words(databases: Iterable[DatabaseFigures]) -> str:
+    """What databases of the worst verdict have: bad pages, damage without any, or both."""
+    return " or ".join(sorted({"bad pages" if each.bad else "damage" for each in databases}))
+
+
 def folded(databases: Iterable[DatabaseFigures]) -> list[Folded]:
     """By computer, in the order of their first database."""
     found: dict[str, Counter[Verdict]] = {}

@@ -110,6 +110,11 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.verified.values(), default=None)
 
     @property
+    def bad(self) -> int:
+        """Known bad pages that are not corrected."""
+        return sum(self.bad_pages.values()) - self.bad_pages.get("corrected", 0)
+
+    @property
     def behind(self) -> bool:
         """True if a source of its computer is behind."""
         return bool(self.stale)

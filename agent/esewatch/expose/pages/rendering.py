@@ -36,6 +36,7 @@ from esewatch.expose.pages.database_table import (
     runbook_address,
     shown_verdict,
     window_rows,
+    worst_words,
 )
 from esewatch.expose.pages.hidden_counters import grouped
 from esewatch.expose.pages.overview import DatabaseFigures, Overview
@@ -68,14 +69,14 @@ MODELS = {
     "application": "application",
 }
 VERDICTS: dict[Verdict, str] = {
-    "bad_pages": "bad pages",
+    "bad_pages": "bad pages or damage",
     "writes_at_risk": "writes at risk",
     "unverified": "unverified",
     "blind": "missing data",
     "look": "attention",
     "ok": "no known problem",
 }
-"""As pages say them. Not "ok": such a database may be unverified."""
+"""As pages say them of many databases. Not "ok": such a database may be unverified."""
 SIGNS: dict[Verdict, str] = {
     "bad_pages": "✖",
     "writes_at_risk": "◆",
@@ -93,6 +94,12 @@ ACTIONS: dict[Action, str] = {
     "insufficient_evidence": "without enough evidence",
     "not_applicable": "not judged",
 }
+
+
+def verdict_words(figures: DatabaseFigures) -> str:
+    """The verdict of one database as pages say it."""
+    verdict = shown_verdict(figures)
+    return worst_words([figures]) if verdict == "bad_pages" else VERDICTS[verdict]
 
 
 def urgent(view: Overview) -> tuple[DatabaseFigures, ...]:
@@ -219,6 +226,7 @@ def _environment() -> "Environment":
         span=duration,
         time=time_tag,
         verdict=shown_verdict,
+        verdict_words=verdict_words,
     )
     environment.globals.update(
         runbook_address=runbook_address,

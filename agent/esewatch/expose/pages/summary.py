@@ -37,7 +37,7 @@ class Summary(NamedTuple):
     """Watched and observed databases by problem; one with two problems counts in both."""
 
     bad: int
-    """With known bad pages that are not corrected."""
+    """With known bad pages that are not corrected, or damage that is as urgent."""
     unverified: int
     """Never verified, or not within their deadline."""
     writes_at_risk: int

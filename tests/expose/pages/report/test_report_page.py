@@ -1,5 +1,6 @@
 """`report`: what it says of each kind of database, and what it never says."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -22,7 +23,7 @@ from esewatch.expose.pages.report.report_page import (
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.checkdb_results import SqlDatabase
-from esewatch.fold.state.state import BadPage, Database, State, Transition
+from esewatch.fold.state.state import BadPage, Damage, Database, State, Transition
 from esewatch.model import Unreadable
 from tests.expose.examples import (
     HOSTILE,
@@ -91,6 +92,39 @@ def test_the_headline_names_the_databases_with_bad_pages() -> None:
     assert report(state_of(*many)).headline == (
         "5 of 5 databases have bad pages: SG03 on ex0, SG03 on ex1, SG03 on ex2 and 2 more."
     )
+
+
+def torn(computer: str = "ex07") -> Database:
+    """No page of it is bad: its content is."""
+    each = exchange_2007()
+    each.computer = computer
+    each.damage = {"logical": Damage(1, [NOW - 3600], [467])}
+    return each
+
+
+def test_damage_without_a_bad_page_is_called_damage() -> None:
+    alone = report(state_of(torn()))
+    assert alone.headline == "1 of 1 database has damage: SG06 on ex07."
+    assert result_sentence(alone).startswith("1 database: 1 with damage")
+    text = page(state_of(torn())).text.partition("What to do The runb")[0]
+    assert "✖ copy with bad pages or damage" in text
+    assert "✖ damage SG06 on ex07" in text
+    assert "Known bad pages 0" in text
+    assert "✖ bad pages" not in text
+    assert not re.search("ha(s|ve) bad pages", text)
+
+
+def test_damage_beside_bad_pages_is_told_from_them() -> None:
+    both = report(state_of(torn(), torn("ex08"), damaged()))
+    assert both.headline.startswith("3 of 3 databases have bad pages or damage: SG03 on ex02, SG06")
+    assert result_sentence(both).startswith("3 databases: 3 with bad pages or damage")
+    text = page(state_of(torn(), damaged())).text
+    assert "✖ damage SG06 1 report of logical corruption" in text
+    assert "✖ damage SG06 on ex07" in text
+    assert "✖ bad pages SG03 on ex02" in text
+    bad = torn()
+    bad.bad_pages = damaged().bad_pages
+    assert report(state_of(bad)).headline == "1 of 1 database has bad pages: SG06 on ex07."
 
 
 def test_without_a_bad_page_the_headline_does_not_claim_that_all_is_verified() -> None:

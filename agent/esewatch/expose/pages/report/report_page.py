@@ -16,7 +16,12 @@ from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
 from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases, last_checks
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
-from esewatch.expose.pages.database_table import MAX_ADVICE_ROWS, TableRow, window_rows
+from esewatch.expose.pages.database_table import (
+    MAX_ADVICE_ROWS,
+    TableRow,
+    window_rows,
+    worst_words,
+)
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.expose.pages.rendering import render
@@ -189,8 +194,9 @@ def _result_of_databases(report: ReportPage) -> str:
             counted(report.read.records, "ESE record") if report.read.records else "no ESE record"
         )
         return f"no ESE database in {read} ({found}): nothing is known of any database"
+    bad = [each for each in shown if each.status == "bad"]
     told = {
-        "with bad pages": sum(each.status == "bad" for each in shown),
+        f"with {worst_words(bad)}": len(bad),
         "unverified": report.fleet.unverified,
         "never verified": sum(map(_is_unproven, shown)),
         "refusing writes, or about to": report.fleet.writes_at_risk,
@@ -328,7 +334,7 @@ def _headline_of_databases(figures: Sequence[DatabaseFigures], backups: BackupTa
         return f"No bad page is known in {databases} on {computers}."
     have = "has" if len(bad) == 1 else "have"
     named = _named([f"{each.name} on {each.computer}" for each in bad])
-    return f"{len(bad):,} of {databases} {have} bad pages: {named}."
+    return f"{len(bad):,} of {databases} {have} {worst_words(bad)}: {named}."
 
 
 def _remark(figures: Sequence[DatabaseFigures]) -> str:
