@@ -111,6 +111,19 @@ def fact(section: Locator, name: str) -> Locator:
     return section.locator("dl.facts > dt", has_text=name).first.locator("xpath=./following::dd[1]")
 
 
+def known_bad(figures: dict[str, Any]) -> int:
+    """Its known bad pages that are not corrected."""
+    known: dict[str, int] = figures["known_bad_pages"]
+    return sum(known.values()) - known.get("corrected", 0)
+
+
+def verdict_of(figures: dict[str, Any]) -> str:
+    """Its verdict in words."""
+    if figures["verdict"] != "bad_pages":
+        return VERDICTS[figures["verdict"]]
+    return "bad pages" if known_bad(figures) else "damage"
+
+
 def test_the_table_says_what_the_interface_says(browser: Browser, agent: Agent) -> None:
     check_at_one_moment(agent, lambda: check_table(browser, agent))
 
@@ -123,7 +136,7 @@ def check_table(browser: Browser, agent: Agent) -> None:
         assert len(rows) == len(databases) == 5
         for row, figures in zip(rows, databases, strict=True):
             verdict = row.locator('td[data-label="Verdict"]').inner_text()
-            assert verdict.endswith(VERDICTS[figures["verdict"]])
+            assert verdict.endswith(verdict_of(figures))
             assert row.locator("th a").get_attribute("href") == link(label_of(figures))
             verified = sorted(figures["verified"].values(), reverse=True)
             assert moments(row.locator('td[data-label="Verified"]')) == verified[:1]
@@ -155,9 +168,9 @@ def check_sections(browser: Browser, agent: Agent) -> None:
         for figures in told(agent, "databases"):
             href = link(label_of(figures))
             section = look.page.locator("article", has=look.page.locator(f"h3 a[href={href!r}]"))
-            bad = sum(figures["known_bad_pages"].values())
-            assert values(fact(section, "Known bad pages"))[0] == bad
-            label = "Last verified without a bad page" if bad else "All pages verified"
+            assert values(fact(section, "Known bad pages"))[0] == known_bad(figures)
+            standing = sum(figures["known_bad_pages"].values())
+            label = "Last verified without a bad page" if standing else "All pages verified"
             verified = fact(section, label)
             assert moments(verified) == list(figures["verified"].values())
             deadline = figures.get("verification_deadline_seconds")

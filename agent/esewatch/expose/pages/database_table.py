@@ -101,7 +101,7 @@ def shown_verdict(figures: DatabaseFigures) -> Verdict:
 
 
 def worst_words(databases: Iterable[DatabaseFigures]) -> str:
-    """What databases of the worst verdict have: bad pages, damage without any, or both."""
+    """The trouble of databases of the worst verdict: bad pages, damage without any, or both."""
     return " or ".join(sorted({"bad pages" if each.bad else "damage" for each in databases}))
 
 
