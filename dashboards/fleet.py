@@ -39,7 +39,7 @@ from dashboards.parts import (
 from dashboards.tables import Column, rows
 
 VERDICTS = {
-    "bad_pages": (5, "bad pages", VERMILION),
+    "bad_pages": (5, "bad pages or damage", VERMILION),
     "writes_at_risk": (4, "writes at risk", ORANGE),
     "unverified": (3, "unverified", YELLOW),
     "blind": (2, "missing data", PURPLE),
@@ -116,9 +116,10 @@ def numbers() -> list[Panel]:
         finish(
             number(*ALARM),
             Words(
-                "Copies with bad pages",
-                "Copies of databases of any application with a known bad page; a page that the"
-                " engine corrected is not counted.",
+                "Copies with bad pages or damage",
+                "Copies of databases of any application with a known bad page that was not"
+                " corrected, or with damage: they differ from the other copies or are logically"
+                " corrupt.",
                 "short",
                 NO_DATABASE,
             ),
@@ -211,7 +212,7 @@ def urgency() -> list[Panel]:
                     empty="never, or not known now",
                 ),
                 Column(
-                    "Deadline", of_listed(deadline), "dtdurations", decimals=1, empty="not known"
+                    "Deadline", of_listed(deadline), "dtdurations", decimals=1, empty="none known"
                 ),
                 Column(
                     "Of the deadline",
@@ -377,8 +378,8 @@ def windows() -> list[Panel]:
 FLEET = Board(
     "esewatch-fleet",
     "ESE: the fleet",
-    "Copies with bad pages, unverified copies, writes at risk and hosts with missing data; then"
-    " each database by urgency.",
+    "Copies with bad pages or damage, unverified copies, writes at risk and hosts with missing"
+    " data; then each database by urgency.",
     (computer_variable(), verdict_variable()),
     (
         Row("Is anything wrong?", numbers),

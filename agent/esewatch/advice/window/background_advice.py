@@ -72,7 +72,7 @@ def _cycles(history: History, now: float) -> Remark:
 
 
 def _background(history: History, policy: Policy, now: float) -> Remark:
-    about = "The engine scans the database in the background; it has no window."
+    about = "The engine is meant to scan the database in the background; it has no window."
     passes = history.checksum_passes
     ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
     last = max((end for end in ends if end <= now), default=None)
