@@ -9,6 +9,7 @@ import pytest
 
 from esewatch.ese.pages.structure.report import TreeFigures
 from esewatch.scan.structure.structure_check import check_structure
+from tests.support import ese_database
 from tests.support.edb import seal
 from tests.support.samples import unpacked
 
@@ -70,13 +71,32 @@ class Copy:
             bytes(self.data[begin : begin + self.size]), number
         )
 
+    def emptied(self, number: int) -> None:
+        """A root as it was when it was made: a leaf without records, with its space as it is."""
+        object_id, flags = self.fields(number, "<I", 24)[0], self.fields(number, "<I", 36)[0]
+        large = self.size > 8192
+        size, place = self.fields(number, "<HH", self.size - 4)
+        mask, base = (0x7FFF, 80) if large else (0x1FFF, 40)
+        begin = (number + 1) * self.size + base + (place & mask)
+        external = bytes(self.data[begin : begin + (size & mask)])
+        flags = flags & ~0x4 | LEAF
+        page = ese_database.Page(object_id, flags, [], external).bytes(number, self.size)
+        self.data[(number + 1) * self.size : (number + 2) * self.size] = page
+
     def kinds(self) -> set[tuple[int, str]]:
         self.path.write_bytes(self.data)
         errors = check_structure(str(self.path)).errors
         return {(error.page_number, error.kind) for error in errors}
 
 
-ROOT, LEAF, SPACE, DELETED = 0x1, 0x2, 0x20, 0x2
+ROOT, LEAF, PARENT, SPACE, DELETED = 0x1, 0x2, 0x4, 0x20, 0x2
+CATALOGUE, SHADOW = 4, 24
+WHOLE = [
+    pytest.param(name, marks=pytest.mark.slow) if "large" in name else name
+    for name in CLEAN
+    if "bad-pages" not in name
+]
+"""Databases without a bad page."""
 
 
 @pytest.mark.parametrize("name", [name for name in CLEAN if "bad-pages" not in name])
@@ -121,6 +141,55 @@ def test_damage_with_a_right_checksum_is_found_in_a_real_database(
         at = begin + (size & 0x1FFF) - 4
         made.put(number, "<I", at, made.fields(number, "<I", at)[0] + 1)
         assert {kind for _, kind in made.kinds()} & {"space", "double_use", "beyond_end"}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_an_emptied_root_is_found_in_a_real_database(name: str, tmp_path: Path) -> None:
+    path = unpacked(f"db/{name}.gz", tmp_path)
+    whole = path.read_bytes()
+    made = Copy(path)
+    made.emptied(CATALOGUE)
+    assert made.kinds() == {(CATALOGUE, "catalogue")}
+
+    path.write_bytes(whole)
+    roots = set(Copy(path).numbers(ROOT | PARENT, SPACE)) - {CATALOGUE, SHADOW}
+    for number in sorted(roots)[:3]:
+        path.write_bytes(whole)
+        made = Copy(path)
+        made.emptied(number)
+        assert "unreached" in {kind for _, kind in made.kinds()}, number
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_bit_of_the_catalogue_that_can_be_corrected_hides_nothing(
+    name: str, tmp_path: Path
+) -> None:
+    path = unpacked(f"db/{name}.gz", tmp_path)
+    trees = check_structure(str(path)).trees
+    made = Copy(path)
+    for number in range(1, len(made.data) // made.size - 1):
+        if made.fields(number, "<I", 24)[0] == 2:
+            made.data[(number + 1) * made.size + 1000] ^= 1
+    path.write_bytes(made.data)
+    result = check_structure(str(path))
+    assert (result.errors, result.remarks, result.trees) == ([], [], trees)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_page_of_the_catalogue_that_is_lost_gives_a_remark_and_no_wrong_error(
+    name: str, tmp_path: Path
+) -> None:
+    path = unpacked(f"db/{name}.gz", tmp_path)
+    whole = path.read_bytes()
+    made = Copy(path)
+    leaves = [at for at in made.numbers(LEAF, SPACE) if made.fields(at, "<I", 24)[0] == 2]
+    for number in {leaves[0], leaves[len(leaves) // 2], leaves[-1]}:
+        made.data = bytearray(whole)
+        made.data[(number + 1) * made.size + 1000] ^= 3
+        path.write_bytes(made.data)
+        result = check_structure(str(path))
+        assert result.errors == [], number
+        assert result.remarks, number
 
 
 def tables(path: Path) -> dict[str, TreeFigures]:

@@ -13,6 +13,7 @@ from tests.support.ese_database import (
     INDEX,
     INDEX_LEAVES,
     INDEX_TREE,
+    LEAF,
     LEAVES,
     LOST,
     PARENT,
@@ -216,9 +217,7 @@ def test_an_index_has_a_key_more_than_once_and_a_table_does_not(tmp_path: Path) 
 
 def test_a_page_that_does_not_verify_is_the_scans_to_tell(tmp_path: Path) -> None:
     path = database().write(tmp_path / "a.edb")
-    with path.open("r+b") as file:
-        file.seek((MIDDLE + 1) * 4096 + 2000)
-        file.write(b"\1")
+    flipped(path, MIDDLE, 0b11)
     result = check_structure(str(path))
 
     assert (result.checked, result.errors) == (True, [])
@@ -315,3 +314,124 @@ def test_pieces_of_a_file_that_ends_within_its_trees(tmp_path: Path) -> None:
     result = checked(made, tmp_path)
     assert result.checked
     assert (46, "beyond_end") in found(result)
+
+
+def emptied(made: EseDatabase, number: int) -> None:
+    """A root as it was when it was made: a leaf without records, with its space as it is."""
+    flags = made.pages[number].flags & ~PARENT | LEAF
+    made.pages[number] = Page(made.pages[number].object_id, flags, [], made.pages[number].external)
+
+
+@pytest.mark.parametrize("page_size", SIZES)
+def test_a_catalogue_without_rows_is_an_error(page_size: int, tmp_path: Path) -> None:
+    made = database(page_size)
+    emptied(made, 4)
+    result = checked(made, tmp_path)
+
+    assert [error.sentence for error in result.errors] == [
+        "Page 4: the catalogue has no rows, and its shadow has 9."
+    ]
+    assert result.lost_pages is None
+
+
+def test_a_catalogue_and_a_shadow_without_rows_are_an_error(tmp_path: Path) -> None:
+    made = database()
+    emptied(made, 4)
+    emptied(made, 24)
+    assert found(checked(made, tmp_path)) == {(4, "catalogue")}
+
+
+def test_a_catalogue_that_lacks_the_row_of_its_shadow_is_compared_all_the_same(
+    tmp_path: Path,
+) -> None:
+    made = database()
+    made.pages[4].nodes = made.pages[4].nodes[:2]
+    result = checked(made, tmp_path)
+    assert {error.kind for error in result.errors} == {"catalogue"}
+    assert len(result.errors) == 7
+
+
+@pytest.mark.parametrize(("root", "pages"), [(TABLE, LEAVES), (INDEX_TREE, INDEX_LEAVES)])
+@pytest.mark.parametrize("page_size", SIZES)
+def test_leaves_with_records_that_nothing_leads_to_are_no_lost_pages(
+    page_size: int, root: int, pages: tuple[int, ...], tmp_path: Path
+) -> None:
+    made = database(page_size)
+    emptied(made, root)
+    result = checked(made, tmp_path)
+
+    assert found(result) == {(pages[0], "unreached")}
+    assert f"{len(pages) - 1} more up to page {pages[-1]}" in result.errors[0].sentence
+    assert result.lost_pages == 1
+
+
+def test_lost_pages_of_deleted_records_or_of_a_deleted_tree_are_no_error(tmp_path: Path) -> None:
+    """An interrupted deletion leaves them."""
+    made = database()
+    deleted = [(key, data, 0x2) for key, data, _ in made.pages[MIDDLE].nodes]
+    made.pages[LOST] = Page(8, made.pages[MIDDLE].flags, deleted)
+    assert (checked(made, tmp_path).errors, checked(made, tmp_path).lost_pages) == ([], 1)
+    made.pages[LOST] = Page(12, made.pages[MIDDLE].flags, made.pages[MIDDLE].nodes)
+    assert (checked(made, tmp_path).errors, checked(made, tmp_path).lost_pages) == ([], 1)
+
+
+def flipped(path: Path, number: int, bits: int) -> None:
+    """Flip bits of a page in place: one can be corrected."""
+    with path.open("r+b") as file:
+        file.seek((number + 1) * 4096 + 2000)
+        (old,) = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([old ^ bits]))
+
+
+def two_leaves_of_catalogue(made: EseDatabase) -> None:
+    """The rows of the catalogue on pages 5 and 6, which were its available ones."""
+    rows = made.pages[4].nodes
+    flags = made.pages[4].flags & ~0x1
+    made.pages[4] = Page(
+        2, 0x1 | PARENT | flags & ~0x2, [(rows[5][0], struct.pack("<I", 5), 0),
+        (b"", struct.pack("<I", 6), 0)], single(3, 1),
+    )  # fmt: skip
+    made.pages[5] = Page(2, flags, rows[:5], following=6)
+    made.pages[6] = Page(2, flags, rows[5:], previous=5)
+
+
+@pytest.mark.parametrize("leaf", [5, 6])
+def test_what_an_unreadable_page_of_the_catalogue_leaves_out_is_said(
+    leaf: int, tmp_path: Path
+) -> None:
+    made = database()
+    two_leaves_of_catalogue(made)
+    assert checked(made, tmp_path).errors == []
+    flipped(tmp_path / "a.edb", leaf, 0b11)
+    result = check_structure(str(tmp_path / "a.edb"))
+
+    assert (result.checked, result.errors, result.lost_pages) == (True, [], None)
+    assert result.remarks == [
+        f"Not all of table MSysObjects was checked, because of page {leaf}.",
+        f"{1 if leaf == 5 else 3} {'tree was' if leaf == 5 else 'trees were'} not checked:"
+        " not all of the catalogue can be read.",
+        "Which pages are used, free and lost was not compared.",
+    ]
+
+
+def test_what_an_unreadable_page_of_a_table_leaves_out_is_said(tmp_path: Path) -> None:
+    path = database().write(tmp_path / "a.edb")
+    flipped(path, MIDDLE, 0b11)
+    result = check_structure(str(path))
+    assert result.remarks == [
+        f"Not all of table mail was checked, because of page {MIDDLE}.",
+        "Which pages are used, free and lost was not compared.",
+    ]
+
+
+def test_below_a_page_with_a_bit_that_can_be_corrected_all_is_checked(tmp_path: Path) -> None:
+    made = database()
+    two_leaves_of_catalogue(made)
+    made.pages[MIDDLE].previous = 36
+    path = made.write(tmp_path / "a.edb")
+    flipped(path, 6, 0b1)
+    result = check_structure(str(path))
+
+    assert found(result) == {(MIDDLE, "page_link")}
+    assert (result.remarks, result.lost_pages) == ([], 1)

@@ -129,12 +129,14 @@ def beyond_lines(beyond: Beyond) -> list[str]:
         if structure.lost_pages:
             lines.append(
                 f"  note: the space of {structure.lost_pages:,} pages is lost until the database is"
-                " compacted; no data are lost"
+                " compacted"
             )
     else:
         lines.append(f"  structure: {errors}. {structure.reason}")
     lines += [f"    {visible(error.sentence)}" for error in structure.errors[:LISTED_ERRORS]]
     if number > LISTED_ERRORS:
         lines.append(f"    and {number - LISTED_ERRORS:,} more")
-    lines += [f"  note: {visible(remark)}" for remark in structure.remarks]
+    lines += [f"  note: {visible(remark)}" for remark in structure.remarks[:LISTED_ERRORS]]
+    if len(structure.remarks) > LISTED_ERRORS:
+        lines.append(f"  note: and {len(structure.remarks) - LISTED_ERRORS:,} more notes")
     return lines

@@ -87,6 +87,17 @@ def diagnose(page: bytes, number: int, *, last: bool = False) -> Diagnosis:
     return _diagnose_new(page, number)
 
 
+def corrected_page(page: bytes, number: int) -> bytes:
+    """The page with its flipped bits set right; empty where it is beyond correction."""
+    diagnosis = diagnose(page, number)
+    if diagnosis.fault != "correctable":
+        return b""
+    whole = bytearray(page)
+    for bit in diagnosis.bits:
+        whole[bit // 8] ^= 1 << bit % 8
+    return bytes(whole)
+
+
 def _diagnose_old(page: bytes, number: int) -> Diagnosis:
     # No large page has the old format: here its flag is damaged, or all of it.
     stored, written_as = struct.unpack_from("<2I", page)

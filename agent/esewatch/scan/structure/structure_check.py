@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from esewatch.ese.pages.checksum import corrected_page
 from esewatch.ese.pages.header import Header, NotDatabase
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import GOOD, HEADER_PAGES, SUSPECT, offset_of
@@ -48,7 +49,7 @@ class Structure(msgspec.Struct, frozen=True, kw_only=True):
     """Sentences about parts of a checked database that were not checked."""
     lost_pages: int | None = None
     """Pages that a tree owns, uses nowhere and does not have among its available ones: their
-    space is lost until the database is compacted; no data are lost. None: not known."""
+    space is lost until the database is compacted. None: not known."""
     pages: int = 0
     """Pages that verify and whose structure was checked, without blank ones."""
     trees: list[TreeFigures] = []
@@ -141,7 +142,11 @@ class _Check:
                 self._report.error(number, damage.kind, damage.sentence)
 
     def _good_pages(self, table: PageTable | None) -> Iterator[tuple[int, bytes]]:
-        """Number and bytes of each page that verifies, in the order of the file."""
+        """Number and bytes of each page that verifies, in the order of the file.
+
+        One that the engine would correct is as it is then; that it was not right is the scan's
+        to tell.
+        """
         size = self._page_size
         total = offset_of(self._count + 1, size)
         step = _CHUNK // size
@@ -155,6 +160,10 @@ class _Check:
                 if of_class == GOOD:
                     self._looked_at += 1
                     yield first + at, data[at * size : (at + 1) * size]
-                elif of_class == SUSPECT and table is not None:
-                    table.states[first + at] = BAD
+                elif of_class == SUSPECT:
+                    corrected = corrected_page(data[at * size : (at + 1) * size], first + at)
+                    if corrected:
+                        yield first + at, corrected
+                    elif table is not None:
+                        table.states[first + at] = BAD
             self._progress(offset_of(first + count, size), total)

@@ -27,6 +27,10 @@ MOST_EXTENTS: Final = 4_000_000
 ROOT_PAGE: Final = 1
 _ROOT_ID: Final = 1
 _CATALOGUE_ROOT: Final = 4
+_SHADOW_ROOT: Final = 24
+_TREES: Final = (TABLE, SECONDARY_INDEX, LONG_VALUES)
+"""Kinds of rows that name the root of a tree."""
+_SHADOW_ROW: Final = Row(b"", SHADOW, TABLE, SHADOW, _SHADOW_ROOT, "MSysObjectsShadow")
 
 
 class _Values(NamedTuple):
@@ -46,6 +50,10 @@ class DatabaseWalk:
         self._rows: dict[bytes, Row] = {}
         self._shadow: dict[bytes, tuple[int, Row]] = {}
         self._all_rows = True
+        """True if all rows of the catalogue were read."""
+        self._all_shadow = True
+        self._trees: dict[int, str] = {}
+        """Names of the trees that were walked, by object id."""
         self._values: dict[int, _Values] = {}
         self._unknown: set[int] = set()
         """Objects whose own space is not known: what others take from it is not judged."""
@@ -58,16 +66,20 @@ class DatabaseWalk:
         self._walk(catalogue, "table", parent_page=ROOT_PAGE, parent=_ROOT_ID)
         self._walk_tables()
         self._compare_with_shadow()
-        for name, values in self._names_of_values():
+        for name, values in self._names_of_values() if self._all_rows else ():
             self._compare_values(name, values)
         if not self._all_rows:
             self._space.complete = False
-        return self._space.compare(self._table)
+        if not self._space.complete:
+            self._report.remark("Which pages are used, free and lost was not compared.")
+        return self._space.compare(self._table, self._trees)
 
     def _walk_tables(self) -> None:
         """The tables of the catalogue, each with its indexes and its long values."""
         rows = list(self._rows.values())
         tables = {row.object_id: row for row in rows if row.kind == TABLE}
+        if SHADOW not in tables and self._is_root(_SHADOW_ROOT, SHADOW):
+            tables[SHADOW] = _SHADOW_ROW
         others: dict[int, list[Row]] = {}
         for row in rows:
             if row.kind in (SECONDARY_INDEX, LONG_VALUES):
@@ -78,7 +90,7 @@ class DatabaseWalk:
                 self._walk(tree, "table", parent_page=ROOT_PAGE, parent=_ROOT_ID)
             for other in others.pop(object_id, ()):
                 self._walk_of_table(row, other)
-        for left in others.values():
+        for left in others.values() if self._all_rows else ():
             what = f"its row of {left[0].name} is of table {left[0].table}, which is not there"
             self._report.error(_CATALOGUE_ROOT, "catalogue", f"the catalogue: {what}")
 
@@ -105,17 +117,26 @@ class DatabaseWalk:
         orphan = b""
         for number, digest in walk.leaves():
             orphan = self._take(tree, number, digest, table or tree.object_id, orphan)
-        self._space.complete &= walk.complete
-        if tree.object_id == CATALOGUE and not walk.complete:
-            self._all_rows = False
-        if kind == "long values" and not walk.complete:
-            self._forget_values(table)
+        self._trees[tree.object_id] = tree.name
+        if not walk.complete:
+            self._leave_out(tree, walk)
+            self._all_rows &= tree.object_id != CATALOGUE
+            self._all_shadow &= tree.object_id != SHADOW
+            if kind == "long values":
+                self._forget_values(table)
         self._report.tree(
             TreeFigures(
                 name=tree.name, kind=kind, object_id=tree.object_id, root=tree.root,
                 pages=walk.pages, records=walk.records,
             )
         )  # fmt: skip
+
+    def _leave_out(self, tree: Tree, walk: TreeWalk) -> None:
+        """Say that a tree was not walked to its end."""
+        self._space.complete = False
+        first, others = walk.stops[0], len(walk.stops) - 1
+        pages = f"page {first}" + (f" and {others} more" if others else "")
+        self._report.remark(f"Not all of {tree.name} was checked, because of {pages}.")
 
     def _own_space(self, tree: Tree, parent_page: int, parent: int) -> None:
         """Read the space header of a root, and the space trees that it leads to."""
@@ -152,14 +173,17 @@ class DatabaseWalk:
 
     def _space_header(self, tree: Tree) -> SpaceHeader | None:
         """None where the root is not one, which the walk tells."""
-        table, root = self._table, tree.root
-        if not 1 <= root <= table.pages or table.states[root] != KEPT:
+        if not self._is_root(tree.root, tree.object_id):
             return None
-        if table.object_ids[root] != tree.object_id or not table.flags[root] & ROOT:
-            return None
-        if table.flags[root] & SPACE_TREE:
-            return None
-        return space_header(table.digest(root).external)
+        return space_header(self._table.digest(tree.root).external)
+
+    def _is_root(self, number: int, object_id: int) -> bool:
+        """True if the page is the root of this object, and no root of its space."""
+        table = self._table
+        if not 1 <= number <= table.pages or table.states[number] != KEPT:
+            return False
+        flags = table.flags[number]
+        return table.object_ids[number] == object_id and flags & (ROOT | SPACE_TREE) == ROOT
 
     def _extents(self, tree: Tree) -> list[Extent] | None:
         """The extents of a space tree; None: not all of them are known."""
@@ -171,7 +195,10 @@ class DatabaseWalk:
         if len(found) >= MOST_EXTENTS:
             self._report.remark(f"{tree.name}: too many extents for a check.")
             return None
-        return found if walk.complete else None
+        if not walk.complete:
+            self._leave_out(tree, walk)
+            return None
+        return found
 
     def _take(self, tree: Tree, number: int, digest: Digest, table: int, before: bytes) -> bytes:
         """Keep what a leaf says beyond its tree; the id of the last long value on it."""
@@ -227,7 +254,14 @@ class DatabaseWalk:
 
     def _compare_with_shadow(self) -> None:
         """Every row of the catalogue stands in its shadow, where that has any."""
-        if not self._shadow or not self._all_rows or not self._space.complete:
+        if not self._all_rows:
+            self._count_left_out()
+        elif not self._rows:
+            # It has at least the rows of itself.
+            what = f"the catalogue has no rows, and its shadow has {len(self._shadow)}"
+            self._report.error(_CATALOGUE_ROOT, "catalogue", what)
+            self._all_rows = False
+        if not self._shadow or not self._all_rows or not self._all_shadow:
             # A database that was compacted has a shadow without rows.
             return
         for key, (number, row) in self._shadow.items():
@@ -242,3 +276,15 @@ class DatabaseWalk:
             if key not in self._shadow:
                 what = f"the catalogue has {row.name}, and its shadow does not"
                 self._report.error(_CATALOGUE_ROOT, "catalogue", what)
+
+    def _count_left_out(self) -> None:
+        """Say how many trees only the shadow names, where not all of the catalogue was read."""
+        known = {row.root for row in self._rows.values()} | {_CATALOGUE_ROOT}
+        rows = (row for _, row in self._shadow.values() if row.kind in _TREES)
+        number = len({row.root for row in rows} - known)
+        what = f"{number} {'tree was' if number == 1 else 'trees were'} not checked"
+        if not self._shadow or not self._all_shadow:
+            what = "Trees that only the rest of it names were not checked"
+        elif not number:
+            return
+        self._report.remark(f"{what}: not all of the catalogue can be read.")

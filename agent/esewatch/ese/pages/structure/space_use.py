@@ -7,9 +7,10 @@ ErrREPAIRCheckSplitBuf in repair.cxx of the published engine.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from esewatch.ese.pages.structure.page_table import PageTable
+from esewatch.ese.pages.structure.nodes import LEAF, SPACE_TREE
+from esewatch.ese.pages.structure.page_table import KEPT, PageTable
 from esewatch.ese.pages.structure.report import StructureReport
 from esewatch.ese.pages.structure.space import SHELVED, Extent
 
@@ -75,16 +76,22 @@ class SpaceUse:
             else:
                 self._available[first : last + 1] = b"\1" * count
 
-    def compare(self, table: PageTable) -> int | None:
+    def compare(self, table: PageTable, trees: Mapping[int, str]) -> int | None:
         """Judge the use of each page; how many are lost: owned, not available and not used.
 
-        None: not known, as not all trees or all space was come to.
+        `trees`: names by object id. One of their leaves with records is no lost page, but one
+        that its tree should lead to. None: not known, as not all trees or all space was come to.
         """
-        lost = 0
+        lost, unreached = 0, dict[int, list[int]]()
         for number in range(1, self._pages + 1):
             owner, used = self._owners[number], table.used[number]
             if not used:
-                lost += owner != 0 and not self._available[number]
+                if owner == 0 or self._available[number]:
+                    continue
+                if self.complete and _has_records(table, number, trees):
+                    unreached.setdefault(table.object_ids[number], []).append(number)
+                else:
+                    lost += 1
             elif not self.complete:
                 continue
             elif self._available[number]:
@@ -93,6 +100,10 @@ class SpaceUse:
             elif owner != table.object_ids[number]:
                 what = f"object {table.object_ids[number]} uses it, and object {owner} owns it"
                 self._error(number, "space", what)
+        for object_id, pages in unreached.items():
+            what = f"it has records of {trees[object_id]}, and nothing leads to it"
+            more = f", nor to {len(pages) - 1} more up to page {pages[-1]}" if pages[1:] else ""
+            self._error(pages[0], "unreached", what + more)
         return lost if self.complete else None
 
     def _error(self, number: int, kind: str, what: str) -> None:
@@ -120,3 +131,16 @@ class SpaceUse:
                     return
                 self._left -= end - begin + 1
                 yield begin, end
+
+
+def _has_records(table: PageTable, number: int, trees: Mapping[int, str]) -> bool:
+    """True if the page is a leaf of one of the trees, with records that are not deleted.
+
+    The engine marks a page as empty before it gives it back (NDEmptyPage in bt.cxx); the pages
+    of a tree that was deleted are of an object that the catalogue has no more.
+    """
+    if table.states[number] != KEPT or table.object_ids[number] not in trees:
+        return False
+    if table.flags[number] & (LEAF | SPACE_TREE) != LEAF:
+        return False
+    return table.digest(number).records > 0

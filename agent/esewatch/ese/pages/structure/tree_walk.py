@@ -39,8 +39,8 @@ class TreeWalk:
     """One walk. The caller goes through `leaves` to the end; then the counts are right."""
 
     def __init__(self, table: PageTable, report: StructureReport, tree: Tree) -> None:
-        self.complete = True
-        """True if all pages of the tree were come to."""
+        self.stops: list[int] = []
+        """Pages of the tree that could not be taken: what lies below them was not come to."""
         self.pages = 0
         self.records = 0
         self._table = table
@@ -48,6 +48,11 @@ class TreeWalk:
         self._tree = tree
         self._last: tuple[int, int] | None = (0, 0)
         """The leaf before, and which one it says follows; (0, 0): none; None: not known."""
+
+    @property
+    def complete(self) -> bool:
+        """True if all pages of the tree were come to."""
+        return not self.stops
 
     def leaves(self) -> Iterator[tuple[int, Digest]]:
         """Number and digest of each leaf, in the order of keys."""
@@ -58,7 +63,9 @@ class TreeWalk:
             visit = waiting.pop()
             digest = self._digest(visit)
             if digest is None:
-                self.complete, self._last = False, None
+                self._last = None
+                if visit.number:
+                    self.stops.append(visit.number)
                 continue
             self.pages += 1
             if table.flags[visit.number] & LEAF:
@@ -87,7 +94,7 @@ class TreeWalk:
         else:
             self._table.used[number] = 1
             return True
-        self.complete = False
+        self.stops.append(number)
         return False
 
     def _digest(self, visit: _Visit) -> Digest | None:
