@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from tests.support import ese_database, flush_maps
+from tests.support import edb, ese_database, flush_maps
 
 Captured = pytest.CaptureFixture[str]
 
@@ -55,6 +55,28 @@ def test_a_copy_that_was_cut_between_two_pages_does_not_mount(
     made.count = 45
     status, found = checked(capsys, str(made.write(tmp_path / "a.edb")))
     assert (status, found["verdict"], found["pages"]["truncated"]) == (1, "not_restorable", 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "update", "verdict"),
+    [
+        (0x620, 9, "restorable"),
+        (0x620, 20, "restorable"),
+        (0x620, 1000, "restorable"),
+        (0x500, 20, "unknown"),
+        (0x623, 0, "unknown"),
+    ],
+)
+def test_a_format_of_another_version_is_unknown(
+    version: int, update: int, verdict: str, tmp_path: Path, capsys: Captured
+) -> None:
+    path = ese_database.database().write(tmp_path / "a.edb")
+    head = edb.header_page(4096, state=3, dbtime=99, version=version, update=update)
+    path.write_bytes(head * 2 + path.read_bytes()[8192:])
+    status, found = checked(capsys, str(path))
+    assert (found["verdict"], status) == (verdict, int(verdict == "unknown"))
+    if verdict == "unknown":
+        assert found["reasons"][0].startswith(f"The format {version:#x}.{update} of the database")
 
 
 def test_text_names_the_errors(tmp_path: Path, capsys: Captured) -> None:

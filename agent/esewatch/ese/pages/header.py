@@ -29,6 +29,9 @@ HEADER_BYTES: Final = HEADER_PAGES * PAGE_SIZES[-1]
 
 MAGIC: Final = 0x89ABCDEF
 
+FORMAT_VERSION: Final = 0x620
+"""Of all databases since ESE97 (daedef.hxx); newer formats differ in the update only."""
+
 _SIZE_WHEN_0 = 4096
 _STATES = {
     1: "just_created",

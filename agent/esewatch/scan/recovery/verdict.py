@@ -8,7 +8,7 @@ published engine, which refuse a database for the reasons that stand here.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from esewatch.ese.pages.header import Header
+from esewatch.ese.pages.header import FORMAT_VERSION, Header
 from esewatch.scan.lost_writes import LostWrites
 from esewatch.scan.recovery.backup_trailer import BackupTrailer, is_out_of_backup
 from esewatch.scan.recovery.log_folder import (
@@ -77,6 +77,12 @@ _Found = tuple[Outcome, str]
 
 
 def _of_header(header: Header) -> Iterable[_Found]:
+    if (header.header_ok or header.shadow_header_ok) and header.version != FORMAT_VERSION:
+        yield (
+            "unknown",
+            f"The format {header.format} of the database is not known: only those of version"
+            f" {FORMAT_VERSION:#x} are. What was found in its pages may not hold.",
+        )
     if not (header.header_ok or header.shadow_header_ok):
         yield "not_restorable", "The header and its shadow are damaged. Take an older copy."
     elif not (header.header_ok and header.shadow_header_ok):
