@@ -144,6 +144,33 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     required: RequiredLogs = RequiredLogs()
 
 
+class MissingPages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Pages that the database must have and that the file lacks."""
+
+    first: int
+    last: int = 0
+    """Number of the last page of the database; 0: not known."""
+    how: Literal["ends", "ends within", "blank"] = "ends"
+    """The file ends before the first one or within it, or it is there and blank."""
+
+    def number(self) -> int:
+        """Number of missing pages; 0: not known."""
+        return max(0, self.last - self.first + 1)
+
+    def sentence(self) -> str:
+        """A sentence on the end of the file and on its last page, without a full stop."""
+        if self.how == "blank":
+            return f"Page {self.first} is blank, and it leads to the rest of the database"
+        ends = f"The file ends at page {self.first - 1}"
+        if self.how == "ends within":
+            ends = f"The file ends within page {self.first}"
+        elif self.first == 1:
+            ends = "The file ends behind its header"
+        if self.last < self.first:
+            return ends if self.how == "ends within" else f"{ends}, before the end of the database"
+        return f"{ends}, and the database has {self.last:,} pages"
+
+
 class FileResult(msgspec.Struct, kw_only=True):
     """The result of the scan of one file. `header` None: it is no database that can be scanned."""
 
@@ -159,6 +186,8 @@ class FileResult(msgspec.Struct, kw_only=True):
     direct: bool = False
     """Every read went past the page cache; else cached pages were not read from the disk."""
     device: str = ""
+    missing: MissingPages | None = None
+    """Of a complete pass: what the file lacks. Among the bad pages it is one `truncated` page."""
     verdict: Verdict | None = None
     """Verdict on a mount of the copy, where that was requested."""
     remarks: list[str] = msgspec.field(default_factory=list)

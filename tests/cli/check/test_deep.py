@@ -55,6 +55,13 @@ def test_a_copy_that_was_cut_between_two_pages_does_not_mount(
     made.count = 45
     status, found = checked(capsys, str(made.write(tmp_path / "a.edb")))
     assert (status, found["verdict"], found["pages"]["truncated"]) == (1, "not_restorable", 1)
+    ends = "The file ends at page 45, and the database has 64 pages"
+    assert found["reasons"][0] == f"{ends}. 19 pages are missing. Copy it again."
+    assert not any("damaged" in reason for reason in found["reasons"])
+    assert found["pages"]["remarks"] == [ends]
+
+    assert main(["scan", str(tmp_path / "a.edb")]) == 1
+    assert "BAD: 19 pages are missing." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -279,6 +279,42 @@ def test_a_file_that_was_cut_between_two_pages_has_the_next_one_truncated(
     assert done.counts.listed[0].offset == 47 * page_size == (tmp_path / "cut.edb").stat().st_size
 
 
+def test_how_much_of_a_cut_file_is_missing_is_known(tmp_path: Path) -> None:
+    made = ese_database.database()
+    made.count = 45
+    path = made.write(tmp_path / "cut.edb")
+    missing = scan(path).result.missing
+    assert missing is not None
+    assert (missing.first, missing.last, missing.number()) == (46, 64, 19)
+    assert missing.sentence() == "The file ends at page 45, and the database has 64 pages"
+    os.truncate(path, 46 * 4096 + 100)
+    missing = scan(path).result.missing
+    assert missing is not None
+    assert missing.sentence() == "The file ends within page 45, and the database has 64 pages"
+    os.truncate(path, 2 * 4096)
+    missing = scan(path).result.missing
+    assert missing is not None
+    assert missing.sentence() == "The file ends behind its header, before the end of the database"
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [ese_database.extent(64, 64), ese_database.extent(0x7FFFFFFF, 2)],
+        [ese_database.extent(64, 64), ese_database.extent(0x80000040, 0x80000000)],
+        [ese_database.extent(200, 10)] * 2,
+        [ese_database.extent(20, 20), ese_database.extent(99, 40)],
+    ],
+)
+def test_extents_that_cannot_be_say_nothing_of_the_end_of_the_file(
+    nodes: list[ese_database.Node], tmp_path: Path
+) -> None:
+    made = ese_database.database()
+    made.pages[2].nodes = nodes
+    done = scan(made.write(tmp_path / "a.edb"))
+    assert (done.kinds, done.result.missing) == ({}, None)
+
+
 def test_the_owned_pages_are_found_below_a_branch_that_may_itself_be_cut_off(
     tmp_path: Path,
 ) -> None:

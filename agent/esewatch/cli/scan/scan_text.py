@@ -91,7 +91,9 @@ def _bad_page(page: ScannedBadPage) -> dict[str, Any]:
 
 
 def end_notes(result: FileResult) -> list[str]:
-    """The note on bad pages that all stand in one run up to the end of the file."""
+    """Notes on what the file lacks, or on bad pages that are one run up to its end."""
+    if result.missing is not None:
+        return [result.missing.sentence()]
     place = result.place
     if result.ended != "complete" or place is None or place.counts.unlisted:
         return []
@@ -204,6 +206,11 @@ def _verdict(result: FileResult, counts: Counts) -> str:
     """One line: good or bad, and what to do next."""
     going = "" if result.ended == "complete" else f" Not done yet: {_why(result)}."
     header = result.header
+    if result.missing is not None and (number := result.missing.number()):
+        others = counts.bad() - 1
+        bad = f", and {_pages(others)} bad" if others else ""
+        missing = f"BAD: {_pages(number)} missing{bad}."
+        return f"{missing}{going} {_next('EseKnownBadPage')}"
     if counts.bad() > counts.correctable:
         return f"BAD: {_pages(counts.bad())} bad.{going} {_next('EseKnownBadPage')}"
     if counts.bad():

@@ -125,8 +125,14 @@ def _of_pages(result: FileResult) -> Iterable[_Found]:
     counts = result.place.counts if result.place else None
     if counts is None or not counts.bad():
         return
-    if counts.bad() > counts.correctable:
-        number = counts.bad() - counts.correctable
+    missing = result.missing
+    if missing is not None:
+        number = missing.number()
+        how_many = f" {number:,} {'page is' if number == 1 else 'pages are'} missing." * (
+            number > 0
+        )
+        yield "not_restorable", f"{missing.sentence()}.{how_many} Copy it again."
+    if number := counts.bad() - counts.correctable - (missing is not None):
         yield (
             "not_restorable",
             f"{number} {'page is' if number == 1 else 'pages are'} damaged and would be lost."

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from typing import Literal
 
 import msgspec
 
@@ -22,11 +23,12 @@ from esewatch.scan.results import (
     FileResult,
     Kind,
     Latencies,
+    MissingPages,
     Place,
     ScannedBadPage,
     ScanStep,
 )
-from esewatch.scan.verify.owned_pages import missing_page
+from esewatch.scan.verify.owned_pages import missing_pages
 from esewatch.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
 from esewatch.scan.verify.suspect_pages import PAUSE_SECONDS, Suspects
 
@@ -340,9 +342,8 @@ class _Scan:
 
     def _last(self, ended: Ended) -> ScanStep:
         """The step with the result; a file that was cut has the page in it that is missing."""
-        found = []
-        if ended == "complete" and (number := self._missing()):
-            found.append(self._bad(number, "truncated"))
+        missing = self._missing() if ended == "complete" else None
+        found = [] if missing is None else [self._bad(missing.first, "truncated")]
         if not os.path.exists(self._file.path):  # noqa: PTH110 - never raises
             self._remarks.append("the file was deleted or renamed while it was read")
         self._tally.size = self._size
@@ -362,21 +363,28 @@ class _Scan:
             place=step.place,
             latency=self._latencies.percentiles(),
             direct=self._file.direct,
+            missing=missing,
             remarks=self._remarks,
         )
         return step
 
-    def _missing(self) -> int:
-        """Number of the page that the file ends within, or that it must have and has not; else 0.
+    def _missing(self) -> MissingPages | None:
+        """The page that the file ends within, and those that it must have and has not.
 
         A dirty database may lack pages until its logs are replayed.
         """
         behind = max(1, number_at(self._end, self._page_size))
+        missing = None
+        if self._header.state == "clean":
+            missing = missing_pages(self._file, self._page_size, behind)
         if self._end < self._size or self._end <= HEADER_PAGES * self._page_size:
-            return behind
-        if self._header.state != "clean":
-            return 0
-        return missing_page(self._file, self._page_size, behind)
+            last = missing.last if missing else 0
+            return MissingPages(first=behind, last=last, how=self._how_it_is_cut())
+        return missing
+
+    def _how_it_is_cut(self) -> Literal["ends", "ends within"]:
+        within = self._end < self._size and self._end >= HEADER_PAGES * self._page_size
+        return "ends within" if within else "ends"
 
 
 def _whole(options: ScanOptions, page_size: int) -> int:

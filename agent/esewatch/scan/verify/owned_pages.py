@@ -8,7 +8,7 @@ ends before, or it was made in its full size and is blank from there on.
 from typing import Final
 
 from esewatch.ese.pages.kernels import classify
-from esewatch.ese.pages.layout import BLANK, GOOD
+from esewatch.ese.pages.layout import BLANK, GOOD, LARGEST_NUMBER
 from esewatch.ese.pages.structure.nodes import (
     LEAF,
     SPACE_TREE,
@@ -17,9 +17,10 @@ from esewatch.ese.pages.structure.nodes import (
     page_header,
     page_nodes,
 )
-from esewatch.ese.pages.structure.space import extents, space_header
+from esewatch.ese.pages.structure.space import Extent, extents, space_header
 from esewatch.scan.reading.page_reading import read_pages
 from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.results import MissingPages
 
 _ROOT_PAGE: Final = 1
 _ROOT_ID: Final = 1
@@ -34,19 +35,20 @@ class _MissingPageError(Exception):
         self.number = number
 
 
-def missing_page(file: DatabaseFile, page_size: int, end: int) -> int:
-    """Number of a page that the database must have and that the file lacks.
+def missing_pages(file: DatabaseFile, page_size: int, end: int) -> MissingPages | None:
+    """Pages that the database must have and that the file lacks.
 
-    `end`: number of the first page behind the end of the file. 0: none is missing, or a damaged
+    `end`: number of the first page behind the end of the file. None: none is missing, or a damaged
     page does not tell. Raises OSError where the device is gone.
     """
     try:
         last = _last_owned_page(file, page_size)
     except _MissingPageError as missing:
-        return min(missing.number, end)
+        is_blank = missing.number < end
+        return MissingPages(first=min(missing.number, end), how="blank" if is_blank else "ends")
     except PageDamageError:
-        return 0
-    return end if last >= end else 0
+        return None
+    return MissingPages(first=end, last=last) if last >= end else None
 
 
 def _last_owned_page(file: DatabaseFile, page_size: int) -> int:
@@ -61,9 +63,22 @@ def _last_owned_page(file: DatabaseFile, page_size: int) -> int:
     for _ in range(_MOST_LEVELS):
         _, nodes, is_leaf = _taken_apart(file, number, page_size, SPACE_TREE)
         if is_leaf:
-            return max((extent.last for extent in extents(nodes)), default=0)
+            return _last_of(extents(nodes))
         number = int.from_bytes(nodes.data[-1], "little")
     return 0
+
+
+def _last_of(owned: list[Extent]) -> int:
+    """The last page of extents of the root, which follow each other without a gap.
+
+    Raises PageDamageError where these do not, or end with a page that cannot be.
+    """
+    last = owned[0].last - owned[0].pages if owned else 0
+    for extent in owned:
+        if extent.last - extent.pages != last or extent.last > LARGEST_NUMBER:
+            raise PageDamageError("space", f"no extent of the root ends with page {extent.last}")
+        last = extent.last
+    return last
 
 
 def _taken_apart(
