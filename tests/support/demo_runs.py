@@ -30,8 +30,8 @@ SENTENCES = {
     "a backup in the window": r"advice move, because backups stopped or delayed online maintenance",
     "a bit flips": r"1 corrected page; last verified without a bad page \d+ \w+ by online scan",
     "a page is lost": r"1 known bad page; .*last verified without a bad page",
-    "a domain controller": r"no window: its garbage collection defragments it every 12 hours",
-    "a current Exchange pair": r"no window: its engine scans in the background, day and night",
+    "a domain controller": r"no window: garbage collection is meant to defragment it",
+    "a current Exchange pair": r"no window: its engine is meant to scan in the background",
     FORECAST: r"was done at \d\d:\d\d:\d\d, forecast by \d\d:\d\d:\d\d UTC",
 }  # fmt: skip
 """What is to be found in the sentence of each story."""

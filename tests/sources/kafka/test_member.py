@@ -11,6 +11,7 @@ import pytest
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal
 from esewatch.model import SourceError
+from esewatch.sources.kafka import changelog
 from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.kafka.topics import CutOffError
@@ -100,7 +101,7 @@ def test_it_has_not_caught_up_before_the_group_has_said_which_partitions_it_has(
 
 def fenced(folder: Path, monkeypatch: pytest.MonkeyPatch, **client: str) -> KafkaSource:
     """A member of two partitions whose changelog of partition 0 has refused it."""
-    monkeypatch.setattr("esewatch.sources.kafka.changelog.library", without_brokers)
+    monkeypatch.setattr(changelog, "library", without_brokers)
     consumer = FakeConsumer(lambda: assign(source, 0, 1))
     source = source_of(folder, consumer, changelog="state", client=client)
     list(source.poll())
@@ -236,7 +237,7 @@ def test_a_partition_whose_changelog_is_anothers_holds_up_no_other(
     def brokers() -> Any:
         return SimpleNamespace(**(vars(without_brokers()) | {"Consumer": Foreign}))
 
-    monkeypatch.setattr("esewatch.sources.kafka.changelog.library", brokers)
+    monkeypatch.setattr(changelog, "library", brokers)
     source = source_of(tmp_path, FakeConsumer(lambda: assign(source, 0, 1)), changelog="state")
 
     with pytest.raises(SourceError, match="state has messages that are not from a changelog"):

@@ -6,6 +6,7 @@ import pytest
 
 from esewatch.config import Kafka, Settings
 from esewatch.model import Batch
+from esewatch.sources.kafka import changelog
 from esewatch.sources.kafka.changelog import Changelog
 from esewatch.sources.kafka.partition import Partition
 from tests.sources.kafka.fake_group import without_brokers
@@ -16,7 +17,7 @@ ENTRY = Kafka(type="kafka", name="fleet", brokers=["x:1"], topics=["t"])
 
 @pytest.fixture(autouse=True)
 def _brokers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("esewatch.sources.kafka.changelog.library", without_brokers)
+    monkeypatch.setattr(changelog, "library", without_brokers)
 
 
 def opened(journal: Path, changelog: Changelog | None = None) -> Partition:

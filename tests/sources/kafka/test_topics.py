@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from esewatch.config import Kafka
+from esewatch.sources.kafka import topics
 from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.topics import Topics
 
@@ -35,13 +36,11 @@ def test_a_changelog_that_was_made_anew_is_another_one(
 ) -> None:
     admin = FakeAdmin()
     own = {"TopicCollection": list, "admin": SimpleNamespace(AdminClient=lambda _: admin)}
-    monkeypatch.setattr(
-        "esewatch.sources.kafka.topics.library", lambda: SimpleNamespace(**(vars(library()) | own))
-    )
-    topics = Topics(ENTRY)
-    assert not topics.look()
+    monkeypatch.setattr(topics, "library", lambda: SimpleNamespace(**(vars(library()) | own)))
+    found = Topics(ENTRY)
+    assert not found.look()
 
     admin.topics["state"] = change
 
-    assert topics.look()
-    assert (topics.ids, topics.partitions) == ({"t": "1", "u": "2"}, 2)
+    assert found.look()
+    assert (found.ids, found.partitions) == ({"t": "1", "u": "2"}, 2)
