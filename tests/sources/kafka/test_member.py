@@ -142,12 +142,14 @@ def test_a_partition_whose_changelog_refused_it_is_another_members_for_a_session
     source.close()
 
 
+def odd(*_: object) -> None:
+    """Takes no record."""
+    raise ValueError("odd")
+
+
 def test_a_storm_of_what_cannot_be_read_or_folded_does_not_fill_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def odd(*_: object) -> None:
-        raise ValueError("odd")
-
     monkeypatch.setattr(Folder, "_event", odd)
     torn = [FakeMessage(0, number, b'{"Event": ESE nonsense') for number in range(100)]
     sound = [FakeMessage(1, number, logged("EX01", number)[1]) for number in range(100)]
@@ -167,9 +169,6 @@ def test_a_storm_of_what_cannot_be_read_or_folded_does_not_fill_the_log(
 def test_a_record_that_cannot_be_folded_is_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def odd(*_: object) -> None:
-        raise ValueError("odd")
-
     monkeypatch.setattr(Folder, "_event", odd)
     message = FakeMessage(1, 0, logged("EX01", 1)[1])
     consumer = FakeConsumer(lambda: assign(source, 1), lambda: [message])

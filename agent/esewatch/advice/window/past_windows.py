@@ -144,14 +144,14 @@ def restarts(found: Sequence[Used]) -> dict[float, float]:
 def _equally_early(ran: Sequence[Used]) -> list[list[Used]]:
     """Openings in a row, of those in which it ran, that stopped equally long before their time."""
     found: list[list[Used]] = []
-    for before, each in pairwise([None, *ran]):
-        if each is None or each.off is None or each.off >= 0.0:
-            continue
-        goes_on = before is not None and before.off is not None and before.off < 0.0
-        if goes_on and before is not None and abs((before.off or 0.0) - each.off) <= TOLERANCE:
+    before: float | None = None
+    for each in ran:
+        early = each.off if each.off is not None and each.off < 0.0 else None
+        if early is not None and before is not None and abs(before - early) <= TOLERANCE:
             found[-1].append(each)
-        else:
+        elif early is not None:
             found.append([each])
+        before = early
     return found
 
 

@@ -127,11 +127,10 @@ def _of_pages(result: FileResult) -> Iterable[_Found]:
         return
     missing = result.missing
     if missing is not None:
-        number = missing.number()
-        how_many = f" {number:,} {'page is' if number == 1 else 'pages are'} missing." * (
-            number > 0
-        )
-        yield "not_restorable", f"{missing.sentence()}.{how_many} Copy it again."
+        sentences = [missing.sentence()]
+        if number := missing.number():
+            sentences.append(f"{number:,} {'page is' if number == 1 else 'pages are'} missing")
+        yield "not_restorable", ". ".join([*sentences, "Copy it again."])
     if number := counts.bad() - counts.correctable - (missing is not None):
         yield (
             "not_restorable",
