@@ -1,7 +1,8 @@
 """Limits that only an alert knows, drawn where its value is drawn.
 
-They are read from the alert's own expression when the dashboards are built, so each is written
-down once: a limit that is changed in alerts/ makes the committed dashboards out of date.
+They are read from the alert's own expression, or that of a series recorded for it, when the
+dashboards are built, so each is written down once: a limit that is changed in alerts/ or rules/
+makes the committed dashboards out of date.
 """
 
 from collections.abc import Sequence
@@ -16,21 +17,22 @@ from grafana_foundation_sdk.builders import timeseries
 from dashboards.links import Link
 from dashboards.parts import REFERENCES, Query, Words, finish, limits, lines
 
-ALERTS = Path(__file__).resolve().parents[1] / "alerts"
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @cache
 def _rules() -> tuple[dict[str, Any], ...]:
     groups = [
         group
-        for file in sorted(ALERTS.glob("*.yml"))
+        for file in sorted([*ROOT.glob("alerts/*.yml"), *ROOT.glob("rules/*.yml")])
         for group in yaml.safe_load(file.read_text())["groups"]
     ]
     return tuple(rule for group in groups for rule in group["rules"])
 
 
 def limit_of(alert: str, severity: str = "", part: str = "") -> float:
-    """The first number in the expression of an alert: what it compares or multiplies with.
+    """The first number in the expression of an alert or a recorded series: what it compares or
+    multiplies with.
 
     `severity` is needed where alerts of one name differ by it, and where an alert compares several
     series a `part` of the text of the one that is meant. Raises ValueError where not exactly one
@@ -39,7 +41,8 @@ def limit_of(alert: str, severity: str = "", part: str = "") -> float:
     found = [
         rule["expr"]
         for rule in _rules()
-        if rule.get("alert") == alert and severity in {"", rule["labels"]["severity"]}
+        if alert in {rule.get("alert"), rule.get("record")}
+        and severity in {"", rule.get("labels", {}).get("severity")}
     ]
     if len(found) != 1:
         raise ValueError(f"{len(found)} alerts {alert} {severity}")

@@ -165,7 +165,7 @@ def write_cache() -> timeseries.Panel:
             Query(f"{ratio} and on ({ON_INSTANCE}) {direct}", f"{INSTANCE}, direct-attached"),
             Query(f"{ratio} unless on ({ON_INSTANCE}) {direct}", INSTANCE),
         ],
-        [drawn(limit_of("EseWriteCacheSuspected"), ratio)],
+        [drawn(limit_of("ese_instance:ese_io_latency_seconds:avg1h_slow"), ratio)],
         [to_instance(), runbook("EseWriteCacheSuspected")],
     )
     panel.override_by_query("A", [config("custom.lineWidth", 4)])

@@ -15,7 +15,7 @@ def test_a_limit_is_the_number_that_the_alert_compares_with() -> None:
 
 
 def test_a_limit_that_is_a_multiple_of_another_series_is_the_factor() -> None:
-    assert limit_of("EseWriteCacheSuspected") == 10
+    assert limit_of("ese_instance:ese_io_latency_seconds:avg1h_slow") == 10
 
 
 @pytest.mark.parametrize("alert", ["EseScansCollide", "EseLatencyHigh", "EseNothing"])

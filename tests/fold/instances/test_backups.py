@@ -10,11 +10,13 @@ from esewatch.fold.instances.backups import (
     LONGEST,
     MAX_EVENTS,
     STARTS,
+    UNNAMED,
     at_work,
     begun,
     completed,
     insert,
     spans,
+    totals,
 )
 from esewatch.fold.state.state import BackupEvent, BackupTotals, Instance
 
@@ -172,3 +174,35 @@ def test_the_backup_before_one_of_many_files_becomes_a_total() -> None:
 def test_backup_events_without_any_start_are_bounded() -> None:
     found = kept_of(*files(2000))
     assert len(found.backup_events) <= MAX_EVENTS
+
+
+def test_an_incremental_backup_is_one_of_each_database_that_had_a_full_one() -> None:
+    """It copies the log files of its storage group: event 211, and 220 of log files alone."""
+    found = instance((90 * HOUR, 210), (90 * HOUR - 1, 220), (89 * HOUR, 221), (88 * HOUR, 213))
+    for ago in (66 * HOUR, 42 * HOUR):
+        for number, event_id in enumerate((211, 220, 221, 213)):
+            insert(found, BackupEvent(NOW - ago + number, 0, event_id, ""))
+    (told,) = totals(found, completed(found.backup_events)).items()
+    assert told == (
+        PRIV,
+        {
+            "full": BackupTotals(0.0, 2 * HOUR, NOW - 88 * HOUR),
+            "incremental": BackupTotals(0.0, 6.0, NOW - 42 * HOUR + 3),
+        },
+    )
+
+
+def test_an_incremental_backup_without_a_full_one_names_no_database() -> None:
+    found = instance()
+    for number, event_id in enumerate((211, 220, 221, 213)):
+        insert(found, BackupEvent(NOW + number, 0, event_id, ""))
+    assert totals(found, completed(found.backup_events)) == {
+        UNNAMED: {"incremental": BackupTotals(0.0, 3.0, NOW + 3)}
+    }
+
+
+def test_an_incremental_backup_that_failed_counts_for_nobody() -> None:
+    found = instance((90 * HOUR, 210), (90 * HOUR - 1, 220), (89 * HOUR, 221), (88 * HOUR, 213))
+    for number, event_id in enumerate((211, 220, 217, 213)):
+        insert(found, BackupEvent(NOW + number, 0, event_id, ""))
+    assert set(totals(found, completed(found.backup_events))[PRIV]) == {"full"}

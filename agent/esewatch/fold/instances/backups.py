@@ -27,7 +27,6 @@ STARTS: dict[int, BackupKind] = {
 }
 UNNAMED = ""
 """In the place of a database: a shadow copy names none."""
-_SHADOW = frozenset({"shadow_full", "shadow_incremental", "shadow_copy", "shadow_differential"})
 FILE_STARTS, FILE_ENDS = 220, 221
 FAILURES = frozenset({214, 215, 217, 218, 222, 226, 2002, 2004, 2007})
 ABORTS = frozenset({214, 215, 226, 2002, 2004, 2007})
@@ -181,7 +180,7 @@ def at_work(instance: Instance, now: float) -> bool | None:
 def totals(instance: Instance, kept: Iterable[Backup]) -> dict[str, dict[str, BackupTotals]]:
     """database -> kind -> totals of all completed backups; `kept` are those of the kept events.
 
-    Those of shadow copies are under UNNAMED.
+    Those of shadow copies are under UNNAMED, as are incremental ones without a full one before.
     """
     result = {
         database: {kind: msgspec.structs.replace(each) for kind, each in kinds.items()}
@@ -193,10 +192,22 @@ def totals(instance: Instance, kept: Iterable[Backup]) -> dict[str, dict[str, Ba
 
 
 def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
-    files = backup.files or ({UNNAMED: 0} if backup.kind in _SHADOW else {})
-    for database, size in files.items():
+    for database, size in (backup.files or _unsaid(result, backup.kind)).items():
         entry = result.setdefault(database, {}).setdefault(backup.kind, BackupTotals())
         add_totals(entry, size, backup.ended - backup.started, backup.ended)
+
+
+def _unsaid(
+    result: Mapping[str, Mapping[str, BackupTotals]], kind: BackupKind
+) -> dict[str, float]:
+    """The databases, with 0 bytes, of a backup that names none.
+
+    An incremental one copies the log files of its instance: those go on from the full backups.
+    """
+    if kind == "full":
+        return {}
+    after_full = [name for name, kinds in result.items() if "full" in kinds]
+    return dict.fromkeys(after_full if kind == "incremental" and after_full else [UNNAMED], 0)
 
 
 def together(
