@@ -297,6 +297,23 @@ def test_local_times_without_a_zone_are_said_to_be_taken_for_utc(
     assert "time_zone_assumed" not in site.names()
 
 
+@pytest.mark.parametrize(
+    ("date", "assumed"),
+    [("5/1/2026", "month"), ("05-01-2026", "day"), ("5/13/2026", ""), ("05.01.2026", "")],
+)
+def test_dates_that_can_be_read_in_two_ways_are_said_to_be_assumed(
+    site: Site, date: str, assumed: str
+) -> None:
+    (site.logs / "x.log").write_text(CSV.format(f"{date} 03:14:15Z", MESSAGE))
+    entry = "name: local, type: event_stream, path: 'logs/x.log', computer: ex01"
+    site.configure(f"sources: [{{{entry}}}]\n")
+    found = [each for each in site.doctor()[1] if each["problem"] == "date_order_assumed"]
+    assert [f"the {assumed} first" in each["sentence"] for each in found] == [True] * bool(assumed)
+    for order in ("mdy", "dmy"):
+        site.configure(f"sources: [{{{entry}, date_order: {order}}}]\n")
+        assert "date_order_assumed" not in site.names()
+
+
 @pytest.mark.parametrize("zone", ["", "(W. Europe Daylight Time)(-120)"])
 def test_a_counter_log_tells_its_zone_or_is_taken_for_utc(site: Site, zone: str) -> None:
     site.write_counters(zone=zone)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -133,3 +134,24 @@ def test_a_damaged_log_is_read_and_told_once() -> None:
     ids = {event.record_id for event in found.events}
     assert ids >= {seen.record_id for seen in by_evtx(path) if "Security" in seen.provider}
     assert harvest(source.poll(final=True)).unreadable == []
+
+
+@pytest.mark.parametrize(
+    ("name", "chunk", "first", "end"),
+    [
+        ("lab-ec2-dc-application-1.evtx", 1, 861, 1373),
+        ("deepbluecli-many-events-application.evtx", 11, 1556, 2068),
+    ],
+)
+def test_records_of_a_damaged_template_are_told_and_not_gutted(
+    name: str, chunk: int, first: int, end: int, tmp_path: Path
+) -> None:
+    """The template lost its Computer, or its EventID and TimeCreated, and goes on behind them."""
+    data = bytearray(sample(f"evtx/{name}").read_bytes())
+    at = 4096 + (chunk << 16)
+    data[at + first : at + end] = bytes(end - first)
+    (tmp_path / "damaged.evtx").write_bytes(data)
+    found = harvest(EvtxSource("log", [str(tmp_path / "damaged.evtx")]).poll(final=True))
+    assert any("records cannot be decoded" in each.reason for each in found.unreadable)
+    assert found.events
+    assert all(e.event_id and e.time and e.computer for e in found.events)

@@ -24,6 +24,7 @@ from esewatch.config import (
     SqlserverLogs,
 )
 from esewatch.ese.counters.counter_feeds import object_kind
+from esewatch.ese.dates import DateOrder
 from esewatch.expose.pages.problems.database_problems import LOGMAN
 from esewatch.expose.pages.problems.problem import Problem, listed_names, quoted
 from esewatch.model import Event, SourceError
@@ -32,6 +33,7 @@ from esewatch.sources.counters.perfmon_header import PerfmonHeader, is_header, r
 from esewatch.sources.files.follow import sniff
 from esewatch.sources.files.globs import matches
 from esewatch.sources.logs.event_stream import decoder_factory
+from esewatch.sources.logs.formats.decoder_state import read_decoder_state
 from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.sqlserver_errorlog import tells_offset
 
@@ -71,7 +73,12 @@ def of_files(entry: FileSource, account: Account, records: int) -> list[Problem]
         return [_no_permission(entry, barred, account)]
     found = [*_absent(entry, files, records)]
     head = _head(entry, files)
-    return [*found, *_time_zone(entry, files, head), *_language(entry, files, head)]
+    return [
+        *found,
+        *_time_zone(entry, files, head),
+        *_date_order(entry, files, head),
+        *_language(entry, files, head),
+    ]
 
 
 def _head(entry: FileSource, files: Sequence[str]) -> bytes:
@@ -196,6 +203,27 @@ def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator
         )
 
 
+def _date_order(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
+    """Dates that can be read in two ways: none in the beginning of the file has a day above 12."""
+    if not head or not isinstance(entry, LogFiles) or entry.type != "event_stream":
+        return
+    try:
+        times, guessed = _times(entry, files[-1], head, "UTC")
+        month_first = _times(entry, files[-1], head, "UTC", "mdy")[0]
+    except SourceError:
+        return  # it is not text: the source itself says what it is
+    if guessed:
+        first, other = ("month", "dmy") if times == month_first else ("day", "mdy")
+        yield Problem(
+            problem="date_order_assumed",
+            source=entry.name,
+            sentence=f"the dates in {files[-1]} can have the month or the day first, and none of "
+            f"the first ones proves which. They are read with the {first} first",
+            setting=f"date_order: {other}   # in the source {quoted(entry.name)}, if that is wrong",
+            needs_person=True,
+        )
+
+
 def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
     """A counter log with columns of which none is a counter of ESE as it is known here."""
     logged = _logged(entry, files, head)
@@ -253,17 +281,27 @@ def _is_naive(entry: SourceSettings, path: str, head: bytes) -> bool:
         header = _perfmon_header(entry, head)
         return header is not None and header.west_seconds is None
     try:
-        here, elsewhere = (_times(entry, path, head, zone) for zone in ("UTC", ELSEWHERE))
+        here, elsewhere = (_times(entry, path, head, zone)[0] for zone in ("UTC", ELSEWHERE))
     except SourceError:
         return False  # it is not text: the source itself says what it is
     return here != elsewhere
 
 
-def _times(entry: LogFiles, path: str, head: bytes, zone: str) -> list[float | None]:
-    """The times of the events in the beginning of a file, read as those of `zone`."""
+def _times(
+    entry: LogFiles, path: str, head: bytes, zone: str, order: DateOrder | None = None
+) -> tuple[list[float | None], bool]:
+    """The times of the events in the beginning of a file, read as those of `zone`.
+
+    And whether day and month are in a usual order that nothing proves.
+    """
     options = EventOptions(
-        computer=entry.computer or "", timezone=zone, date_order=entry.date_order, companions=True
+        computer=entry.computer or "",
+        timezone=zone,
+        date_order=entry.date_order or order,
+        companions=True,
     )
     decoder = decoder_factory(options)(path, head, b"")
     fed = decoder.feed(head[: head.rfind(b"\n") + 1], final=True)
-    return [each.time for each in fed.records if isinstance(each, Event)]
+    state = read_decoder_state(decoder.save())
+    guessed = state is not None and state.maker.times.guessed
+    return [each.time for each in fed.records if isinstance(each, Event)], guessed

@@ -195,6 +195,13 @@ def _told(given: int | None, process: _Process, rest: str, order: DateOrder | No
     )
 
 
+def _row(provider: str, told: _Told) -> EventRow | None:
+    """The event of the id, None where the words are those of another one."""
+    if not told.known and find_phrase(told.message) not in (None, told.event_id):
+        return None
+    return row_of(provider, told.event_id)
+
+
 def _fields(told: _Told) -> tuple[str, Fields]:
     """Database and fields of an event: where English words fail, those that shapes give."""
     database, fields = told.database, told.fields
@@ -310,7 +317,7 @@ def event_from_text(
 
     Without `event_id` the key phrases tell it. Without `provider` prefix and phrases must agree
     with `event_id`; it is then the usual one of the process. Strings that stand for a missing
-    description are decoded. Unknown words give `strings == (message,)`; known ones give none.
+    description are decoded. Words that are not those of the event: `strings == (message,)`.
     """
     text = _joined(message[:LONGEST_TEXT])
     if provider and not is_ese_provider(provider, extra_providers):
@@ -323,7 +330,7 @@ def event_from_text(
     told = _told(event_id, process, rest, date_order)
     if told is None or not (provider or (process.process and told.known)):
         return None
-    row = row_of(provider, told.event_id)
+    row = _row(provider, told)
     database, fields = _fields(told) if row else ("", {})
     return Event(
         told.event_id,

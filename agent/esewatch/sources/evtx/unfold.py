@@ -72,8 +72,10 @@ class Unfolder:
         return parts
 
     def head(self, event: Mapping[str, ElementView]) -> Around:
-        """The fields of the System part, empty or None where it has none."""
+        """The fields of the System part; id, time and computer stand in each that is whole."""
         parts = self._parts(event["System"])
+        if not {"EventID", "TimeCreated", "Computer"} <= parts.keys():
+            raise ValueError("an event without id, time or computer")
         return (
             self._attribute(parts.get("Provider"), "Name"),
             self._integer(parts.get("EventID")) or 0,

@@ -1,5 +1,6 @@
 """Events in plain text: log lines, labelled blocks, pasted XML and JSON."""
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,47 @@ def assert_is_703(found: Event, *, computer: str = "", time: float | None = TIME
 def test_a_log_line_is_read_in_the_forms_collectors_write(line: str, computer: str) -> None:
     text = NOISE + line + TEXT_703 + "\n" + NOISE
     assert_is_703(one(text), computer=computer)
+
+
+@pytest.mark.parametrize(
+    ("process_id", "kind", "data", "event_id"),
+    [
+        ("3392", "-", "-", 703),
+        ("721", "-", "-", 703),
+        ("721", "703", "-", 703),
+        ("-", "-", '[NXLOG@14506 EventType="INFO" EventID="703" Channel="Application"]', 703),
+        ("0", "703", '[a b="\\]"][c]', 703),
+    ],
+)
+def test_in_syslog_the_number_of_a_process_is_no_event_id(
+    process_id: str, kind: str, data: str, event_id: int
+) -> None:
+    """RFC 5424: PROCID stands before MSGID and the structured data, which may tell the id."""
+    line = f"<14>1 2007-06-21T03:14:15Z ex01 ESE {process_id} {kind} {data} {TEXT_703}\n"
+    assert_is_703(one(NOISE + line + NOISE), computer="ex01")
+    named = one(f"<14>1 2007-06-21T03:14:15Z ex01 nxlog 1 - {data} ESE: 703: {TEXT_703}\n")
+    assert_is_703(named, computer="ex01")
+
+
+def test_words_of_another_event_than_the_id_tell_neither_task_nor_fields() -> None:
+    found = one(f"2007-06-21 03:14:15 ESE 721 {TEXT_703}\n")
+    assert (found.event_id, found.task, found.stage, found.fields) == (721, None, None, {})
+    assert found.strings == (TEXT_703,)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        'ESE [NXLOG@14506 EventRecordID="5001" EventID="703"] ',
+        "ESE [INF] ",
+        "CEF:0|Microsoft|Windows||ESE:703|Defragmentation|8| eventId=1 externalId=703 msg=",
+        'ESE EventID=703 Level=Information Message="',
+        "ESE N/A\tN/A\tInformation\tEX01\tOnline Defragmentation\t\t",
+    ],
+)
+def test_what_a_shipper_puts_before_the_process_is_no_part_of_it(between: str) -> None:
+    found = one(f"2007-06-21T03:14:15Z ex01 {between}{TEXT_703}\n")
+    assert (found.event_id, found.process, found.ese_instance) == (703, "MSExchangeIS", "SG06")
 
 
 def test_a_bare_message_is_told_by_its_words() -> None:
@@ -140,6 +182,68 @@ def test_labelled_blocks_are_read_one_after_another(block: str, gap: str) -> Non
     assert len(found) == 3
     for event in found:
         assert_is_703(event, computer="EX01")
+
+
+def format_list(*, wrapped: bool, first: bool) -> str:
+    """What `Format-List *` prints of an event of Get-WinEvent, its message first or last."""
+    text = TEXT_703
+    if wrapped:
+        text = textwrap.fill(text, 80, subsequent_indent=" " * 15)
+    message = f"Message      : {text}\n"
+    rest = (
+        "Id           : 703\nVersion      : \nLevel        : 4\nRecordId     : 4711\n"
+        "ProviderName : ESE\nProviderId   : \nLogName      : Application\nMachineName  : ex01\n"
+        "TimeCreated  : 6/21/2007 3:14:15 AM\nBookmark     : System.Diagnostics.EventBookmark\n"
+    )
+    return f"\n{message}{rest}\n" if first else f"\n{rest}{message}\n"
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_formatted_list_is_one_event_wherever_its_message_stands(
+    wrapped: bool, first: bool
+) -> None:
+    found = events(3 * format_list(wrapped=wrapped, first=first))
+    assert len(found) == 3
+    for each in found:
+        assert_is_703(each, computer="ex01")
+        assert (each.record_id, each.database) == (4711, STRINGS_703[3])
+    data = (3 * format_list(wrapped=wrapped, first=first)).encode()
+    assert read_in_pieces(data, range(50, len(data), 70))[0] == found
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "Nom du journal :Application|Source :       ESE|Date :         21/06/2007 03:14:15|"
+        "ID de l’événement :703|Catégorie de la tâche :(1)|Niveau :       Information|"
+        "Mots clés :    Classique|Utilisateur :  N/A|Ordinateur :   ex01|Description :",
+        "Nombre de registro:Application|Origen:        ESE|Fecha:         21/06/2007 03:14:15|"
+        "Id. del evento:703|Categoría de la tarea:(1)|Nivel:         Información|"
+        "Palabras clave:Clásico|Usuario:       No disponible|Equipo:        ex01|Descripción:",
+        "Nome do Log:   Application|Fonte:         ESE|Data:          21/06/2007 03:14:15|"
+        "Identificação do Evento:703|Categoria da Tarefa:(1)|Nível:         Informações|"
+        "Palavras-chave:Clássico|Usuário:       N/D|Computador:    ex01|Descrição:",
+        "Protokollname: Application|Quelle:        ESE|Datum:         21.06.2007 03:14:15|"
+        "Ereignis-ID:   703|Aufgabenkategorie:(1)|Ebene:         Informationen|"
+        "Schlüsselwörter:Klassisch|Benutzer:      n. v.|Computer:      ex01|Beschreibung:",
+    ],
+)
+def test_long_labels_may_stand_right_before_their_value(labels: str) -> None:
+    """As Event Viewer copies them in other languages."""
+    block = labels.replace("|", "\n") + f"\n{TEXT_703}\n"
+    for found in events(block + block):
+        assert_is_703(found, computer="ex01")
+        assert found.level == "information"
+
+
+def test_names_that_are_not_utf_8_are_told_once_a_file() -> None:
+    text = TEXT_703.replace("priv06", "M\xfcller")
+    line = f"2007-06-21T03:14:15Z ex01 ESE 703 {text}\n".encode("cp1252")
+    fed = read(3 * line)
+    assert len(fed.records) == 3
+    (place,) = fed.unreadable
+    assert "not UTF-8" in place[1]
 
 
 def test_a_block_with_its_xml_is_one_event_with_the_strings_and_exact_time() -> None:

@@ -220,3 +220,32 @@ def test_what_is_no_iso_time_is_left_to_the_long_way(value: object) -> None:
 def test_a_local_time_is_left_to_the_long_way_where_a_zone_is_configured() -> None:
     assert Times("Europe/Berlin").quick("2025-11-13 07:40:40") is None
     assert Times().quick("2025-11-13 07:40:40") == MORNING
+
+
+def test_dates_with_dashes_or_dots_have_the_day_first_and_tell_nothing_of_slashes() -> None:
+    times = Times()
+    times.learn("1/5/2026 3:12:45 PM the pass started on 04.01.2026 10:00:00")
+    assert times.read("05.01.2026 00:00:00") == epoch("2026-01-05")
+    assert times.read("1/5/2026 00:00:00") == epoch("2026-01-05")
+    assert times.read("05-01-2026 00:00:00") == epoch("2026-01-05")
+    assert times.read("01-20-2026 00:00:00") == epoch("2026-01-20")
+    assert times.read("05-01-2026 00:00:00") == epoch("2026-05-01")
+
+
+@pytest.mark.parametrize("text", ["5/1/2569 00:00:00", "1404/10/15 00:00:00", "1601-01-01 00:00"])
+def test_a_year_of_another_calendar_is_no_time(text: str) -> None:
+    with pytest.raises(UnknownTimeError, match="cannot be read"):
+        Times().read(text)
+
+
+@pytest.mark.parametrize(
+    ("mark", "hour"),
+    [("μμ", 15), ("πμ", 3), ("du.", 15), ("de.", 3), ("CH", 15), ("SA", 3), ("em", 15), ("fm", 3)],
+)
+def test_halves_of_the_day_are_known_in_other_languages(mark: str, hour: int) -> None:
+    assert Times().read(f"1/5/2026 3:12:45 {mark}") == epoch(f"2026-01-05T{hour:02}:12:45")
+
+
+def test_a_computer_that_begins_like_a_half_of_the_day_is_one() -> None:
+    for name in ("AMSTERDAM01", "pm-server", "de.corp.example", "SA-DC01"):
+        assert leading_time(f"1/5/2026 3:12:45 {name}")[1].strip() == name

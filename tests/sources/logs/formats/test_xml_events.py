@@ -134,3 +134,15 @@ def test_any_strings_come_back_as_they_were_written(texts: list[str]) -> None:
     if any(char in "\ufffe\uffff" for text in texts for char in text):
         return
     assert one(xml(strings)).strings == strings
+
+
+def test_the_strings_of_user_data_are_read_as_from_a_log_of_windows() -> None:
+    data = "<UserData><EventXML xmlns='x'><Id>op-1</Id><Db>DB1</Db></EventXML></UserData>"
+    text = xml().partition("<EventData>")[0] + data + "</Event>"
+    assert one(text).strings == ("op-1", "DB1")
+
+
+def test_all_strings_in_one_element_as_python_evtx_writes_them() -> None:
+    data = "\n".join(f"<string>{each}</string>" for each in STRINGS_703)
+    found = one(xml((data,)))
+    assert FIELDS_703.items() <= found.fields.items()

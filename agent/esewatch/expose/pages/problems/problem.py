@@ -48,6 +48,7 @@ ProblemName = Literal[
     "source_not_taken_up",
     "source_silent",
     "time_zone_assumed",
+    "date_order_assumed",
     "unreadable_input",
     "window_unknown",
 ]

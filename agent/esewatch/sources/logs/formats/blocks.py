@@ -12,11 +12,25 @@ LABEL = re.compile(
     r"(?::[ \t]+(?P<value>[^\n]*)|:[ \t]*$|(?<=[^\W\d_]{6}):(?P<tight>[^\W\d_][^\n]*))"
 )
 """`label: value`; a long label may stand right before its value (`Aufgabenkategorie:Keine`)."""
+_TIGHT = re.compile(
+    r"(?P<label>[^\W\d_][^:\n\t\d=]{7,30}?)[ \t]*:(?P<value>[^\s:\\/][^\n]*)(?P<tight>)"
+)
+"""The same of a label of several words, or a known one, before a number or a bracket."""
+_TIGHT_LABEL = 12
+"""Letters of a label of which that is believed though it is not known."""
+
+_ALIGNED = re.compile(r"\w+ +: ")
+"""A line of `Format-List`."""
+_INDENT = " " * 6
+"""With so much, or more, begins a line that `Format-List` wrapped."""
 
 _SEPARATOR = re.compile(r"\s*(?:={3,}|-{5,}|\*{3,}|#{3,})")
 _NUMBERED = re.compile(r"\s*Event\s?\[\d+\]:?\s*$")
 _STARTERS = frozenset(
-    {"logname", "eventtype", "eventid", "protokollname", "nomdujournal", "nombrederegistro"}
+    {
+        *("logname", "eventtype", "eventid", "protokollname", "nomdujournal"),
+        *("nombrederegistro", "nomedolog", "nomeregistro"),
+    }
 )
 _ORDER = ("logname", "source", "date", "eventid", "", "level", "", "", "computer")
 """Order of the labels in Event Viewer's "copy as text", in every language."""
@@ -38,15 +52,23 @@ class Label(NamedTuple):
 @lru_cache(maxsize=128)
 def label_of(line: str) -> Label | None:
     """The label and value of a line; None when it is no labelled line."""
-    found = LABEL.match(line)
+    found = LABEL.match(line) or _TIGHT.match(line)
     if found is None:
         return None
     name = plain(found["label"])
+    is_tight = found.re is _TIGHT
+    if is_tight and name not in FIELD_OF and len(found["label"]) < _TIGHT_LABEL:
+        return None
     return Label(
         _LOCAL.get(name, name),
         (found["value"] or found["tight"] or "").strip(),
         found.start("label"),
     )
+
+
+def continues(line: str) -> bool:
+    """True if it may be the rest of a line that `Format-List` wrapped, whatever it looks like."""
+    return line.startswith(_INDENT) and not line.isspace()
 
 
 def is_separator(line: str) -> bool:
@@ -77,7 +99,13 @@ def read_header(lines: list[str]) -> BlockHeader | None:
     labels: list[Label] = []
     count = 0
     message = ""
-    for line in lines[: 2 * _HEADER_LINES]:
+    aligned = bool(lines) and _ALIGNED.match(lines[0]) is not None
+    for line in lines[: (8 if aligned else 2) * _HEADER_LINES]:
+        if aligned and labels and continues(line):
+            count += 1
+            last = labels[-1]
+            labels[-1] = last._replace(value=f"{last.value}\n{line.strip()}".strip())
+            continue
         label = label_of(line)
         if label is None and (not _NUMBERED.match(line) or labels):
             break
@@ -139,7 +167,7 @@ def read_block(text: str) -> Found | None:
     for name, value in trailing.items():
         values.setdefault(name, value)
     found = gather(values)
-    found.message = message
+    found.message = message or found.message
     return found
 
 
@@ -161,7 +189,7 @@ def _message(body: list[str]) -> tuple[str, dict[str, object]]:
         if _EMBEDDED.match(line):
             break
         label = label_of(line)
-        if label is not None and label.indent == 0 and re.match(r"\w+ +: ", line):
+        if label is not None and label.indent == 0 and _ALIGNED.match(line):
             trailing[label.name] = label.value
         elif not trailing:
             kept.append(line.strip())

@@ -27,6 +27,11 @@ from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeEr
 RECORD_LIMIT = 1 << 20
 """Longest record in bytes. An event of Windows has at most 64 KiB of text."""
 
+NOT_UTF8 = (
+    "bytes that are not UTF-8: names with them are wrong here, so a database of such a name is "
+    "taken for another one; export the log as UTF-8 or UTF-16"
+)
+
 _UNREADABLE_LIMIT = 1_000
 _LONGEST_KEPT = 256
 _KEPT = 4096
@@ -121,6 +126,8 @@ class Maker:
             return False
         if unknown:
             self._complain_of_time(unknown, offset, harvest)
+        if _is_mangled(event):
+            self.remark(offset, NOT_UTF8, harvest)
         if self.times.notes:
             for note in self.times.notes:
                 harvest.complain(offset, note)
@@ -138,7 +145,7 @@ class Maker:
     ) -> bool:
         """The same as `add`, of texts without half characters; usual events take the short way."""
         event = self.usual(found)
-        if event is None:
+        if event is None or _is_mangled(event):
             return self.add(found, offset, harvest, certain=certain)
         harvest.records.append(event)
         return True
@@ -289,6 +296,10 @@ class Maker:
             extra_providers=self.options.providers,
             date_order=order,
         )
+
+
+def _is_mangled(event: Event) -> bool:
+    return "\ufffd" in event.database
 
 
 def _clean(found: Found) -> None:

@@ -122,6 +122,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "iddelévénement",
         "iddelevento",
         "iddoevento",
+        "identificaçãodoevento",
         "idevento",
     ),
     "time": (
@@ -148,6 +149,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "host",
         "ordinateur",
         "equipo",
+        "computador",
     ),
     "channel": (
         "winlogchannel",
@@ -161,6 +163,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "nomdujournal",
         "nombrederegistro",
         "nomeregistro",
+        "nomedolog",
     ),
     "record_id": (
         "winlogrecordid",

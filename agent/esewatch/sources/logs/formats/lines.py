@@ -11,13 +11,20 @@ from esewatch.sources.logs.formats.times import leading_time
 _PREFIX = re.compile(r"\(\(? ?\d{1,10} ?(?:,[A-Z-],\d{1,10}[^)\n]{0,40})?\)[\s)']")
 _PROCESS = re.compile(r"(?:Information Store(?: - [^\s(]+)?|'?[^\s(]+) *$")
 _PRIORITY = re.compile(r"<\d{1,3}>(?:1 )?")
+_SYSLOG = re.compile(
+    r"<\d{1,3}>1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) \S+ (?P<kind>\S+)"
+    r" (?P<data>-|(?:\[(?:[^\]\\]|\\.)*\])+)(?:\s+\ufeff?|$)"
+)
+"""The header of RFC 5424: the number behind the program is a process, never an event."""
+_JUNK = re.compile(r"[^()]*[\]|=>\"\t]\s*")
+"""Words of a shipper between a heading and a text; no name of a process has these characters."""
 _LEVEL = re.compile(r"\[?([A-Za-z]{4,13})\]?[\s:,|]+(?!Store\b)")
 _NUMBER = re.compile(
     r"[\s:,;(/#=|\-]*(?:\[\d+\]:?\s*)?[\s:,(/#=|\-]*(?:event\s?)?(?:id\s*[:=]?\s*)?\(?(\d{1,5})\)?(?![\w.(])[\s:,|\-]*",
     re.IGNORECASE,
 )
 _BRACKET = re.compile(r"\[\d+\]:?\s*|[\s:,|\-]+")
-_NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*(\d{1,5})\b", re.IGNORECASE)
+_NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*\x22?(\d{1,5})\b", re.IGNORECASE)
 _UNDESCRIBED = re.compile(r"description for event id\W{0,3}\d+\W{0,3} (?:from|in) source")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,253}")
 _CATEGORIES = (
@@ -80,6 +87,8 @@ class LineReader:
         """
         if is_undescribed(text):
             return Found(message=text), False
+        if (header := _SYSLOG.match(text.lstrip())) is not None:
+            return self._behind_header(header)
         found = Found()
         rest = _opening(text, found)
         prefix = _PREFIX.search(rest)
@@ -101,10 +110,30 @@ class LineReader:
             at = bracket.end()
         if not heading.numbered or (prefix and at == prefix.start()):
             at = _behind_category(rest, at)
-        found.message = rest[at:].strip().strip('"')
+        found.message = _process_on(rest, at, prefix)
         if prefix is None and not (dated and found.event_id is not None):
             found.event_id = None
         return found, dated and prefix is not None
+
+    def _behind_header(self, header: re.Match[str]) -> tuple[Found, bool] | None:
+        """The event behind a header of RFC 5424, which may be a line with a heading of its own."""
+        body = header.string[header.end() :]
+        kind, host = integer(header["kind"]), header["host"].strip("-")
+        told = _NAMED_ID.search(header["data"])
+        program = self._known.fullmatch(header["program"])
+        named = program or self._provider.search(header["data"])
+        if named is None or self._heading(body[:_LONGEST_KEPT]) is not None:
+            read = self.read(body)
+            found = read[0] if read else Found(message=body.strip())
+        else:
+            prefix = _PREFIX.search(body)
+            found = Found(provider=named[0], message=_process_on(body, 0, prefix))
+        found.time = found.time or leading_time(header["time"])[0] or None
+        found.computer = found.computer or host
+        if found.event_id is None:
+            found.event_id = integer(told[1]) if told else kind
+        certain = found.time is not None and _PREFIX.search(found.message) is not None
+        return (found, certain) if found.event_id is not None or certain else None
 
     def _heading(self, head: str) -> "_Heading | None":
         """The text before the message; a file has few of them, so they are cached."""
@@ -150,6 +179,12 @@ class LineReader:
             found.computer = computer
         found.message = rest[start:].strip()
         return found, False
+
+
+def _process_on(text: str, at: int, prefix: re.Match[str] | None) -> str:
+    """The message from `at` on, without what stands before its process."""
+    junk = _JUNK.match(text, at, prefix.start()) if prefix else None
+    return text[junk.end() if junk else at :].strip().strip('"')
 
 
 def _opening(text: str, found: Found) -> str:

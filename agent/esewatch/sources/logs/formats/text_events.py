@@ -12,6 +12,7 @@ import msgspec
 from esewatch.ese.events.from_text import TextFrame
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.blocks import (
+    continues,
     ends_block,
     is_separator,
     label_of,
@@ -28,7 +29,7 @@ from esewatch.sources.logs.formats.xml_events import CLOSE, OPEN, add_element
 
 _ANCHORS = re.compile(
     rb"\n(?=[ \tEIP-])[ \t]*(?:Event ID:|EventID |Ereignis-ID:|ID de l|ID evento:|ID do Evento:"
-    rb"|Id\. del evento:|InstanceId |ProviderName[: ]|-{2,}[ \t])"
+    rb"|Identifica|Id\. del evento:|InstanceId |ProviderName[: ]|-{2,}[ \t])"
 )
 """Lines that show the meaning of those near them: labels of events, dashes of tables."""
 
@@ -162,11 +163,12 @@ class TextEvents:
             piece = self._row_piece(data, at, start, end)
             if piece is not None:
                 return piece
-        if not dated and (label := label_of(_text(line))) is not None:
+        label = None if dated else label_of(_text(line))
+        if label is not None or (not dated and continues(_text(line))):
             block = _block_piece(data, at, start, final=final)
             if block is not None:
                 return block
-            if label.name == "providername" and label.value:
+            if label is not None and label.name == "providername" and label.value:
                 return TextPiece("heading", start, end)
         if (
             len(line) > _LONG_LINE
@@ -348,25 +350,19 @@ def _element(data: bytes, start: int) -> TextPiece:
 
 def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> TextPiece | None:
     """The block of labelled lines around this line; None when it is no block of an event."""
-    start = line
-    for _ in range(_BACK_LINES):
-        if start <= at:
-            break
-        before = _line_start(data, at, start - 1)
-        text = _text(data[before:start])
-        if label_of(text) is None:
-            break
-        start = before
+    start = _block_start(data, at, line)
     end = start
     lines: list[str] = []
-    for _ in range(2 * _BACK_LINES):
-        if end >= len(data):
-            break
+    labels = 0
+    while end < len(data) and labels < 2 * _BACK_LINES and len(lines) < 2 * _WRAPPED_LINES:
         following = _line_end(data, end)
         lines.append(_text(data[end:following]).rstrip("\r\n"))
         end = following
+        if continues(lines[-1]):
+            continue
         if label_of(lines[-1]) is None and len(lines) > 1:
             break
+        labels += 1
     header = read_header(lines)
     if header is None:
         undecided = end >= len(data) and not final and all(map(label_of, lines))
@@ -386,6 +382,23 @@ def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> TextPiece |
             break
         end = following
     return TextPiece("block", start, end)
+
+
+def _block_start(data: bytes, at: int, line: int) -> int:
+    """The first of the labelled lines, wrapped or not, that end with this one."""
+    start = line
+    labels = 0
+    for _ in range(_WRAPPED_LINES):
+        if start <= at or labels == _BACK_LINES:
+            break
+        before = _line_start(data, at, start - 1)
+        text = _text(data[before:start])
+        if not continues(text):
+            if label_of(text) is None:
+                break
+            labels += 1
+        start = before
+    return start
 
 
 def _line_start(data: bytes, at: int, offset: int) -> int:

@@ -1,7 +1,8 @@
 """Reading the times of event texts: ISO, .NET, US, dotted, CIM, syslog and console forms.
 
-Times without offset are taken in the configured zone, else as UTC. The order of
-day and month is the configured one, else what the file itself proves, else month first.
+Times without offset are taken in the configured zone, else as UTC. The order of day and month is
+the configured one, else what dates with the same mark prove in this file, else month first with
+slashes; no locale of Windows writes it so with dashes or dots.
 """
 
 import re
@@ -17,8 +18,8 @@ _TIME = (
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})"
     r"(?:[:.](?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
 )
-_AM = r"(?:am|a\.\s?m\.|上午|午前|오전)"
-_PM = r"(?:pm|p\.\s?m\.|下午|午後|오후)"
+_AM = r"(?:(?:am|de|fm|sa|πμ|ص|pd)\b(?![.-]\w)|a\.\s?m\.|de\.(?!\w)|π\.?μ\.|上午|午前|오전)"
+_PM = r"(?:(?:pm|du|em|ch|μμ|م|md)\b(?![.-]\w)|p\.\s?m\.|du\.(?!\w)|μ\.?μ\.|下午|午後|오후)"
 _HALF = rf"(?:(?P<am>{_AM})|(?P<pm>{_PM}))"
 _ZONE = r"(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})"
 _CLOCK = rf"(?:{_HALF}\s*)?{_TIME}(?:\s*{_HALF.replace('<am>', '<am2>').replace('<pm>', '<pm2>')})?"
@@ -44,6 +45,8 @@ _BARE = re.compile(_ISO.pattern + r"(?= [^\W_aAgGpPuUzZ]|\Z)", re.ASCII)
 """An ISO time behind which no fraction, half of the day or zone can stand."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
 _CIM = re.compile(r"(\d{14})\.(\d{6})([+-]\d{3})")
+_YEARS = range(1970, 2101)
+"""A year outside is one of another calendar, or of a clock that was never set."""
 # The look behind stands behind the first digit, so that the search is for a digit.
 _NUMERIC = re.compile(r"(\d(?<![\d/.-]\d)\d?)([/.-])(\d{1,2})\2(\d{4})(?=[\s,]+\d{1,2}[:.]\d{2})")
 _HOUR = re.compile(r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):")
@@ -63,8 +66,10 @@ class TimesState(msgspec.Struct):
     """Facts learnt from the file so far; belongs to the saved position."""
 
     order: DateOrder | None = None
+    mark: str = "/"
+    """Between the parts of the dates that proved the order."""
     guessed: bool = False
-    """Dates were read month first without proof."""
+    """Dates were read in a usual order without proof."""
     last: str = ""
     """Last local time read, ISO; only kept while a zone is configured."""
     falling: bool = False
@@ -85,8 +90,8 @@ class Times:
         """Take the order of day and month from dates in the first block that prove it."""
         if self._configured is None and self.state.order is None:
             for first, mark, second, _ in _NUMERIC.findall(head):
-                if order := _proof(int(first), int(second), mark):
-                    self.state.order = order
+                if order := _proof(int(first), int(second)):
+                    self.state.order, self.state.mark = order, mark
                     return
 
     def read(self, value: object) -> float:
@@ -155,17 +160,19 @@ class Times:
         return (third, first, second) if order == "mdy" else (third, second, first)
 
     def _order(self, first: int, second: int, found: re.Match[str]) -> DateOrder:
-        proof = _proof(first, second, found["mark"])
-        if proof:
-            if self.state.guessed and proof != "mdy":
+        state, mark = self.state, found["mark"]
+        usual: DateOrder = "mdy" if mark == "/" else "dmy"
+        if proof := _proof(first, second):
+            if state.guessed and proof != usual:
                 self.notes.append(
-                    f"the date '{found[0][:40]}' has the day first, dates before it were read "
-                    "month first: set date_order"
+                    f"the date '{found[0][:40]}' has the {_first(proof)} first, dates before it "
+                    f"were read {_first(usual)} first: set date_order"
                 )
-            self.state.order, self.state.guessed = proof, False
-        if self.state.order is None and first != second:
-            self.state.guessed = True
-        return self.state.order or "mdy"
+            state.order, state.mark, state.guessed = proof, mark, False
+        known = state.order if mark == state.mark else None
+        if known is None and mark != "." and first != second and not state.guessed:
+            state.guessed = True
+        return known or usual
 
     def _seconds(self, moment: datetime) -> float:
         if moment.tzinfo is not None:
@@ -245,12 +252,16 @@ def _named(found: re.Match[str]) -> tuple[int, int, int]:
     return int(found["year"]), month, int(found["day"])
 
 
-def _proof(first: int, second: int, mark: str) -> DateOrder | None:
+def _first(order: DateOrder) -> str:
+    return "month" if order == "mdy" else "day"
+
+
+def _proof(first: int, second: int) -> DateOrder | None:
     if first > 12 and second <= 12:
         return "dmy"
     if second > 12 and first <= 12:
         return "mdy"
-    return "dmy" if mark == "." else None
+    return None
 
 
 def _is_null(found: re.Match[str]) -> bool:
@@ -266,6 +277,8 @@ def _full_year(year: int) -> int:
 
 
 def _build(found: re.Match[str], year: int, month: int, day: int) -> datetime:
+    if year not in _YEARS:
+        raise ValueError(year)
     parts = found.groupdict()
     hour = int(parts["hour"])
     if parts.get("am") or parts.get("am2"):

@@ -23,6 +23,8 @@ _ILLEGAL = re.compile(
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 _ENDLESS = "the <Event> element does not end within 1 MiB"
+_ITEMS = re.compile(r"<string>(.*?)</string>\n?", re.DOTALL)
+"""python-evtx writes all strings of an event into one `Data`."""
 _DECLARATION = re.compile(rb"<!(?!\[CDATA\[|--)")
 
 
@@ -100,7 +102,11 @@ def found_in(element: bytes) -> Found:
         if name == "System":
             _read_system(section, found)
         elif name == "EventData":
-            found.strings = tuple(_string(item) for item in section if _local(item) == "Data")
+            data = [_string(item) for item in section if _local(item) == "Data"]
+            found.strings = tuple(each for text in data for each in _ITEMS.findall(text) or [text])
+        elif name == "UserData" and not found.strings:
+            inner = (item for item in section.iter() if item is not section and not len(item))
+            found.strings = tuple(map(_string, inner))
         elif name == "RenderingInfo":
             _read_rendering(section, found)
     return found

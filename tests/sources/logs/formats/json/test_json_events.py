@@ -305,3 +305,10 @@ def test_any_strings_come_back_as_they_were_written(layout: str, texts: list[str
     assert one(text.encode("utf-8", "replace")).strings == tuple(
         item.encode("utf-8", "replace").decode() for item in strings
     )
+
+
+def test_the_strings_of_user_data_are_read_as_from_a_log_of_windows() -> None:
+    data = {"EventXML": {"#attributes": {"xmlns": "x"}, "Id": "op-1", "Db": "DB1"}}
+    system = {"Provider": {"#attributes": {"Name": "ESE"}}, "EventID": 3010}
+    found = one(json.dumps({"Event": {"System": system, "UserData": data}}))
+    assert found.strings == ("op-1", "DB1")

@@ -204,9 +204,19 @@ def _windows_event(event: Mapping[str, object]) -> Found:
         channel=_word(_text_of(system.get("Channel"))),
         record_id=integer(_text_of(system.get("EventRecordID"))),
         level=_word(_text_of(system.get("Level"))) or _word(_text_of(rendering.get("Level"))),
-        strings=strings_in(event.get("EventData")),
+        strings=strings_in(event.get("EventData")) or tuple(_innermost(event.get("UserData"))),
         message=_word(_text_of(rendering.get("Message"))) or _word(event.get("Message")),
     )
+
+
+def _innermost(value: object) -> Iterator[str]:
+    """The texts of the innermost elements of `UserData`."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in ("#attributes", "xmlns"):
+                yield from _innermost(item)
+    elif value is not None:
+        yield _word(value)
 
 
 def _attribute(system: Mapping[str, object], element: str, name: str) -> str:
