@@ -19,8 +19,8 @@ DEVICE: Final = "lun7"
 
 MAIL, MAIL2, CONTROLLER, ACTIVE, PASSIVE = "MAIL01", "MAIL02", "DC01", "EX01", "EX02"
 
-_READS: Final = 52
-"""Reads of 320 KB that the file of 2,000 pages takes, about."""
+_READS: Final = 26
+"""Reads of 320 KB that the file of 1,000 pages takes, about."""
 
 
 class DemoWindow(NamedTuple):
@@ -73,7 +73,7 @@ def _mail(live: float) -> dict[str, Any]:
     """Scans end one after the other: however late the first page is there, one is to be seen."""
     return _plan(
         _windowed(SHRINK, live, kept=240.0),
-        _windowed(KEEP, live, kept=200.0, scan_throttle=_throttle(-10 * 60, 500)),
+        _windowed(KEEP, live, kept=280.0, scan_throttle=_throttle(-10 * 60, 500)),
         _windowed(GROW, live, kept=28.0, scan_throttle=_throttle(10 * 60, 745)),
         _windowed(NIGHTLY, live, kept=63.0, scan_throttle=_throttle(-15 * 60, 75)),
     )
@@ -87,9 +87,9 @@ def _throttle(begin: float, end: float) -> float:
 def _second_mail(live: float) -> dict[str, Any]:
     backup = {"offset": (live - 40 * 60) % DAY, "pause": 240.0}
     return _plan(
-        *(_small(name, live, kept=300.0, device=DEVICE, scan_throttle=8.0) for name in TOGETHER),
-        _small(BACKUP, live, kept=63.0, backup=backup),
-        _small(BAD, live, kept=200.0, scan_throttle=40.0),
+        *(_windowed(name, live, kept=300.0, device=DEVICE, scan_throttle=8.0) for name in TOGETHER),
+        _windowed(BACKUP, live, kept=63.0, backup=backup),
+        _windowed(BAD, live, kept=200.0, scan_throttle=40.0),
         devices=[{"name": DEVICE}],
     )
 
@@ -122,19 +122,13 @@ def _windowed(name: str, live: float, *, kept: float, **more: Any) -> dict[str, 
     window = WINDOWS[name]
     return {
         "name": name,
-        "cache_pages": 100,
-        "defrag_pause": 3.0,
+        "pages": 1000,
+        "cache_pages": 50,
+        "defrag_pause": 6.0,
         "window": {"offset": window.begin(live), "length": window.length},
         "mail": {"kept": kept},
         **more,
     }
-
-
-def _small(name: str, live: float, **more: Any) -> dict[str, Any]:
-    """Half as large, at half the pace: as long at work."""
-    return {
-        **_windowed(name, live, **more), "pages": 1000, "cache_pages": 50, "defrag_pause": 6.0
-    }  # fmt: skip
 
 
 def _plan(*databases: dict[str, Any], devices: Any = ()) -> dict[str, Any]:
