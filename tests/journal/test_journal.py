@@ -601,6 +601,26 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.glob("*damaged*")] == []
 
 
+def test_a_pipe_or_a_loop_of_links_in_its_place_is_one_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "loops").symlink_to(tmp_path / "loops")
+    for path in (tmp_path / "pipe", tmp_path / "loop", tmp_path / "loops" / "journal.db"):
+        with pytest.raises(JournalError, match="cannot open the journal") as found:
+            Journal(path)
+        assert str(path) in str(found.value)
+
+
+def test_another_database_in_its_place_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "mail.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE mail (id)")
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match="another database"):
+        Journal(path)
+    assert path.read_bytes()[100:] == before[100:]
+
+
 def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(JournalError, match="cannot open the journal"):

@@ -8,6 +8,7 @@ may read the file.
 """
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -94,7 +95,8 @@ class Journal:
     """
 
     def __init__(self, path: Path, *, mend: bool = True) -> None:
-        path = self.path = path.resolve()  # one lock, by whatever links it is reached
+        # One lock, by whatever links it is reached. Of a loop of links it is the name of one.
+        path = self.path = Path(os.path.realpath(path))
         self._itself: IO[bytes] | None = None
         self._mend = mend
         self.set_aside: Path | None = None
@@ -105,6 +107,9 @@ class Journal:
         """The content of a removed file, until it is written again."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                # A pipe would be waited for, for ever.
+                raise JournalError(f"{path}: cannot open the journal: it is not a regular file")
             self._lock = take_lock(path)
         except OSError as error:
             raise JournalError(
@@ -189,6 +194,8 @@ class Journal:
                 f"{self.path}: the journal has schema version {version}, "
                 f"this esewatch knows up to {SCHEMA_VERSION}: upgrade esewatch"
             )
+        if new and not version and db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise JournalError(f"{self.path}: cannot open the journal: it is another database")
         if new != (version == 0) or not 0 <= version <= SCHEMA_VERSION:
             raise sqlite3.DatabaseError("the schema version is malformed")
         if noted != (str(SCHEMA_VERSION),):

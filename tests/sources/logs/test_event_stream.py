@@ -141,6 +141,14 @@ def test_the_format_is_told_by_the_first_lines(head: str, form: str | None) -> N
     assert recognise(head.encode()) == form
 
 
+@pytest.mark.parametrize("line", [LINE, f"2007-06-21 03:14:15 ESE 703 {TEXT_703}"])
+def test_zeros_that_a_crash_left_cost_at_most_the_line_that_they_are_in(line: str) -> None:
+    whole, zeros = f"{line}\n".encode(), bytes(20_000)
+    assert len(read(5 * whole + zeros + b"\n" + 5 * whole).records) == 10
+    assert len(read(zeros + b"\n" + 5 * whole).records) == 5
+    assert len(read(5 * whole + zeros + 5 * whole).records) >= 9
+
+
 JSON_COUNTS = {
     "json/otrf-lsass02-procdump.jsonl.gz": {102: 9, 412: 114},
     "json/otrf-lsass06-dumpert.jsonl.gz": {102: 9, 412: 10},

@@ -197,9 +197,7 @@ def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
         add_totals(entry, size, backup.ended - backup.started, backup.ended)
 
 
-def _unsaid(
-    result: Mapping[str, Mapping[str, BackupTotals]], kind: BackupKind
-) -> dict[str, float]:
+def _unsaid(result: Mapping[str, Mapping[str, BackupTotals]], kind: BackupKind) -> dict[str, float]:
     """The databases, with 0 bytes, of a backup that names none.
 
     An incremental one copies the log files of its instance: those go on from the full backups.

@@ -101,10 +101,11 @@ def first_time(options: EventOptions) -> OrderKey:
 
 def recognise(head: bytes) -> Format | None:
     """The format of a file by its first bytes (UTF-8); None when it is not text."""
-    controls = len(head) - len(head.translate(None, _CONTROLS))
-    if controls * 50 > len(head):
+    written = head.replace(b"\0", b"")  # a crash, or a log cut under its writer, leaves zeros
+    controls = len(written) - len(written.translate(None, _CONTROLS))
+    if (head and not written) or controls * 50 > len(written):
         return None
-    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    text = written.decode("utf-8", "replace").lstrip("\ufeff")
     lines = [line.strip() for line in text.split("\n", 40)[:40]]
     for line in [line for line in lines if line and not _RECORD.match(line)][:_BANNER_LINES]:
         if _JSON.match(line):
