@@ -13,7 +13,7 @@ PYTEST_ARGS ?=
 # those of the first part five sixths.
 WORKERS ?= 4
 # Slow tests that measure no time: beside each other.
-BESIDE := tests/advice tests/cli tests/deploy tests/ese tests/eselab tests/expose tests/fuzz tests/oracle \
+BESIDE := tests/advice tests/bench tests/cli tests/deploy tests/ese tests/eselab tests/expose tests/fuzz tests/oracle \
     $(addprefix tests/rules/test_,moves.py quality.py rules.py) \
     $(addprefix tests/reliability/test_,corruption.py hostile_inputs.py soak.py) \
     tests/sources/counters/blg tests/sources/files tests/sources/logs tests/test_docs_commands.py \

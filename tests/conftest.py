@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.run_folder import RUN, run_folder
+
 settings.register_profile(
     "esewatch", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -30,6 +32,12 @@ HANDLE_FILES = ("cli", "daemon", "expose", "journal", "reliability", "scan", "so
 """How the names of the rooms, and of files beside them, begin whose tests are about files."""
 
 _BEFORE = pytest.StashKey[Counter[str]]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What is made once for all workers, and not by a fixture, lies there."""
+    os.environ[RUN] = str(run_folder(tmp_path_factory))
 
 
 @pytest.hookimpl(trylast=True)

@@ -86,9 +86,9 @@ def expect_firing(
 @pytest.mark.parametrize(
     ("active", "passive", "expected"),
     [
-        (True, True, set()),
+        pytest.param(True, True, set(), marks=pytest.mark.slow),
         (True, False, {("ex02", "only_active_verified")}),
-        (False, True, {("lab", "only_passive_verified")}),
+        pytest.param(False, True, {("lab", "only_passive_verified")}, marks=pytest.mark.slow),
     ],
 )
 def test_a_copy_that_is_not_scanned_beside_one_that_is_comes_to_the_alert(

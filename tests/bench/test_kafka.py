@@ -34,6 +34,7 @@ def test_so_many_of_a_hundred_messages_are_of_ese(share: int) -> None:
     assert len(found) == 4 * share
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_all_databases_come_back_from_the_changelog(tmp_path: Path) -> None:
     broker = Broker(tmp_path / "broker")

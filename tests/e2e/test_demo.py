@@ -80,6 +80,7 @@ def test_two_at_once_on_terminals_each_say_all_sentences(tmp_path: Path) -> None
     assert [(run.status, run.wrong) for run in runs] == [(0, [])] * 2
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_past_leaves_one_folder_and_no_process(
     attended: Callable[[], Attended], tmp_path: Path
 ) -> None:

@@ -118,6 +118,7 @@ def test_flipped_bits_page_at_once_and_one_that_is_corrected_makes_a_ticket(
     assert ticket["arrived"] - events(engine, 399)[0] < MOST_SECONDS + GROUP_SECONDS
 
 
+@pytest.mark.slow
 def test_a_window_that_is_too_short_makes_a_ticket_and_a_note_with_the_length_advised(
     stage: Stage, tmp_path: Path
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_window_that_is_too_short_makes_a_ticket_and_a_note_with_the_length_ad
     )
 
 
+@pytest.mark.slow
 def test_two_scans_on_one_disk_make_a_note_for_each_database(stage: Stage, tmp_path: Path) -> None:
     names = ["left", "right"]
     settings = past_days(tmp_path, 9, names, window=3 * HOUR, kept=250.0, pause=13.5, device="lun7")

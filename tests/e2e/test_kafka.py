@@ -64,6 +64,7 @@ def test_events_of_a_topic_become_metrics_with_a_journal_for_each_partition(
     assert sum(map(len, computers)) == len(set().union(*computers)) == SERVERS
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_again_and_again_holds_what_one_holds_that_never_was(
     broker: Broker, messages: list[Message], tmp_path: Path
 ) -> None:

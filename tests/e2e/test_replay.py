@@ -3,6 +3,7 @@
 import csv
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import urllib.parse
@@ -21,6 +22,7 @@ from esewatch.fold.state.state import State
 from esewatch.sources.detect_input import open_inputs
 from tests.e2e.harness import Prometheus, get, serving
 from tests.support.farm import build
+from tests.support.made_once import made_once
 from tests.support.tools import require
 
 NOW = datetime(2026, 3, 12, tzinfo=UTC)
@@ -48,11 +50,9 @@ class History(NamedTuple):
         return {int(time): float(value) for time, value in found["values"]}
 
 
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
+def replayed(folder: Path) -> None:
     """Five weeks of logs over two months, replayed and loaded with the lines that are printed."""
     promtool = require("promtool")
-    folder = tmp_path_factory.mktemp("replay")
     logs = build(folder / "logs", NOW)
     esewatch = [sys.executable, "-m", "esewatch"]
     done = subprocess.run(
@@ -68,6 +68,16 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
     for line in lines:
         words = [str(folder / "data") if it == "DATA_DIR" else it for it in shlex.split(line)]
         subprocess.run([promtool, *words[1:]], check=True, capture_output=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
+    """The logs and their replay, made once; a Prometheus for each worker."""
+    made = made_once(tmp_path_factory, "replay", replayed)
+    folder = tmp_path_factory.mktemp("replay")
+    # Only one can open them.
+    shutil.copytree(made / "data", folder / "data")
+    logs = sorted(path for path in (made / "logs").rglob("*") if path.is_file())
     with serving(folder, folder / "data") as prometheus:
         yield History(logs, prometheus)
 

@@ -16,7 +16,7 @@ from eselab.disk.disk import RealDisk
 from eselab.machine.machine import Machine
 from eselab.maintenance.defrag import TABLE, DefragState
 from eselab.storage.database import Database
-from tests.eselab.page_sizes import SIZES, each_page_size
+from tests.eselab.page_sizes import SIZES
 from tests.eselab.running import START, end_as_if_killed, machine
 from tests.support.campaign import some
 
@@ -81,7 +81,10 @@ def check_figures(folder: Path) -> int:
     return found.total_freed
 
 
-@each_page_size
+@pytest.mark.parametrize(
+    "page_size",
+    [*(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[:-1]), SIZES[-1]],
+)
 def test_each_night_so_many_pages_are_free_as_it_says_that_it_freed(
     tmp_path: Path, page_size: int
 ) -> None:

@@ -36,6 +36,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(passive_io.run(bench, pages=600, days=2), len(told))
 
 
+@pytest.mark.slow
 def test_a_dropped_cache_costs_requests_in_each_reading(copies: Made) -> None:
     findings = copies.findings
 

@@ -28,6 +28,8 @@ from eselab.lab.output import objects
 from esewatch.scan.devices.topology import Topology
 from esewatch.scan.plan import ScanTarget, plan
 
+PAGES, SECONDS = 200, 1.0
+"""Of the scans on one LUN and on two: few, so that all of it takes seconds."""
 STREAMS = ("one stream", "each of two streams")
 
 
@@ -87,7 +89,7 @@ def test_old_ratio_says_what_advise_says(tmp_path: Path) -> None:
 def parallel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Findings]:
     """Scans on one LUN and on two, of seed 1, once."""
     told = Told(tmp_path_factory.mktemp("a"))
-    return told, checksum_parallel.run(told.bench, pages=400, seconds=3.0)
+    return told, checksum_parallel.run(told.bench, pages=PAGES, seconds=SECONDS)
 
 
 def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(
@@ -112,9 +114,17 @@ def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(
     assert alone.ours > total.ours
 
 
-def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(tmp_path: Path) -> None:
-    told = Told(tmp_path)
-    findings = scan_kindness.run(told.bench, seconds=1.0)
+@pytest.fixture(scope="module")
+def kindness(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Findings]:
+    """Users beside each scan, once."""
+    told = Told(tmp_path_factory.mktemp("kindness"))
+    return told, scan_kindness.run(told.bench, seconds=1.0)
+
+
+def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(
+    kindness: tuple[Told, Findings],
+) -> None:
+    told, findings = kindness
 
     def waited(case: str) -> float:
         return number(findings, "users' read latency", case)
@@ -129,8 +139,8 @@ def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(tmp_path: Path) -
     assert told.count == EXPERIMENTS["scan-kindness"].steps
 
 
-def test_what_the_article_says_in_words_gets_no_figure(tmp_path: Path) -> None:
-    findings = scan_kindness.run(Bench(tmp_path, 1, lambda: None), seconds=0.2)
+def test_what_the_article_says_in_words_gets_no_figure(kindness: tuple[Told, Findings]) -> None:
+    _, findings = kindness
 
     (kinder,) = findings.comparisons
     assert (kinder.published, kinder.ours, kinder.holds) == ("online scan", "online scan", True)
@@ -342,7 +352,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(
 
     def made(name: str, seed: int) -> Findings:
         return checksum_parallel.run(
-            Bench(tmp_path / name, seed, lambda: None), pages=400, seconds=3.0
+            Bench(tmp_path / name, seed, lambda: None), pages=PAGES, seconds=SECONDS
         )
 
     first = lines(parallel[1])
@@ -358,7 +368,9 @@ SMALL: dict[str, Callable[[Bench], Findings]] = {
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param("old-ratio", marks=pytest.mark.slow), "scan-kindness"]
+)
 def test_what_is_repeatable_comes_out_the_same_a_second_time(name: str, tmp_path: Path) -> None:
     def lines(folder: str) -> list[bytes]:
         findings = SMALL[name](Bench(tmp_path / folder, 3, lambda: None))

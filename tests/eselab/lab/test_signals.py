@@ -44,7 +44,7 @@ def test_the_bad_side_of_scan_kindness_is_beyond_the_limit_of_its_alert_and_no_g
             rule["expr"],
         )
     }
-    findings = scan_kindness.run(Bench(tmp_path, 1, lambda: None), seconds=2.0)
+    findings = scan_kindness.run(Bench(tmp_path, 1, lambda: None), seconds=1.0)
     latency = {row.case: row.ours for row in findings.rows if row.quantity == "users' read latency"}
 
     for signal in EXPERIMENTS["scan-kindness"].signals:

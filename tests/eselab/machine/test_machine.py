@@ -44,7 +44,7 @@ def written(folder: Path, plan: Plan, *, seed: int) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(
     tmp_path: Path, seed: int
 ) -> None:

@@ -146,6 +146,7 @@ def test_an_engine_may_be_of_another_generation_after_a_stop(tmp_path: Path) -> 
     assert {"701", "721", "728", "737"} <= told(tmp_path).keys()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):

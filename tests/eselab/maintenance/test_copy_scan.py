@@ -247,6 +247,7 @@ def test_a_log_that_cannot_be_replayed_when_it_is_opened_is_named_once(
     let_go(folder)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):

@@ -101,6 +101,7 @@ def test_without_zeroing_no_log_has_a_word_of_it(tmp_path: Path) -> None:
             assert word not in (tmp_path / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
@@ -151,12 +152,17 @@ def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     assert check_random(tmp_path / "run", seed)["102"] > 0
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
-def test_a_machine_that_is_killed_again_and_again_keeps_all_mail(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [(0, 3), *(pytest.param(seed, 8, marks=pytest.mark.slow) for seed in (0, 1, 2))],
+)
+def test_a_machine_that_is_killed_again_and_again_keeps_all_mail(
+    tmp_path: Path, seed: int, kills: int
+) -> None:
     chance, folder = random.Random(seed), tmp_path / "run"
     plan = random_zeroing(chance, faults=0)
     models: dict[str, Model] = {}
-    for _ in range(8):
+    for _ in range(kills):
         running = machine(folder, plan, seed=seed)
         for name, instance in running.instances.items():
             records = instance._mail.records()

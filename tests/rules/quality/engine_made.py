@@ -23,6 +23,7 @@ from esewatch.model import Event, Feed, Reading, Record
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.logs.event_stream import event_stream_source
 from tests.rules.quality.month import DAYS, END, HOUR, START, Month, at
+from tests.support.made_once import value_made_once
 
 OPENS = 1
 """The hour at which a window opens."""
@@ -85,7 +86,14 @@ def plan_of(world: World) -> Plan:
 
 @lru_cache(maxsize=4)
 def made(world: World) -> tuple[Record, ...]:
-    """The records of the month of that world, as the agent reads its logs."""
+    """The records of the month of that world, as the agent reads its logs.
+
+    Several test files need the same: the workers of a test run share them.
+    """
+    return value_made_once(f"records of {world}", lambda: _made(world))
+
+
+def _made(world: World) -> tuple[Record, ...]:
     with TemporaryDirectory() as folder:
         run(Path(folder) / "run", world)
         found: list[Record] = []
