@@ -108,7 +108,7 @@ class Journal:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and not (path.is_file() or path.is_dir()):
-                # A pipe would be waited for, for ever.
+                # Who opens a pipe waits for its writer.
                 raise JournalError(f"{path}: cannot open the journal: it is not a regular file")
             self._lock = take_lock(path)
         except OSError as error:
