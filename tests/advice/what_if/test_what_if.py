@@ -175,6 +175,17 @@ def test_passes_that_were_all_beside_others_are_not_slowed_again() -> None:
     assert "published: up to 7.5 times as fast alone" in sentence(one.scan_days)
 
 
+def test_of_passes_that_were_partly_beside_others_all_beside_them_are_slower() -> None:
+    loss = Loss(alone=None, together=4000.0, share=0.5, sentence="")
+    two, four = (
+        asked(maintained(scan=1250.0), Environment((), loss), parallel=count) for count in (2, 4)
+    )
+
+    assert seconds_of(two).startswith("it takes 21 min to 42 min;")
+    assert "assumed to share" not in sentence(two.scan_days)
+    assert "4 at once are assumed to share the throughput of two" in sentence(four.scan_days)
+
+
 def test_scans_at_once_that_were_not_seen_are_told_by_both_readings_of_the_table() -> None:
     found = asked(maintained(), parallel=2)
 

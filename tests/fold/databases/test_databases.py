@@ -1,5 +1,7 @@
 """What an event or a copy changes in a database: its sizes."""
 
+import pytest
+
 from esewatch.fold.state import rollups
 from esewatch.fold.state.rollups import Size
 from esewatch.model import CopyChecked, HeaderSeen, Record
@@ -64,3 +66,12 @@ def test_the_last_repair_of_a_page_is_known_in_any_order() -> None:
     assert the_database(folder_of([event(700, 0)])).patched_last == 0
     for ordered in (repairs, repairs[::-1]):
         assert the_database(folder_of([*ordered, snapshot])).patched_last == EPOCH + DAY
+
+
+@pytest.mark.parametrize("event_id", [447, 448, 467, 537, 540, 542, 549, 550, 556, 566])
+def test_corruption_of_content_is_counted_as_logical_and_is_no_bad_page(event_id: int) -> None:
+    """semantics.md 3: no checksum of a page shows it."""
+    entry = the_database(folder_of([event(700, 0), event(event_id, DAY)]))
+    assert entry.page_errors == {"logical": 1}
+    assert entry.page_error_last == {"logical": EPOCH + DAY}
+    assert not entry.bad_pages
