@@ -83,8 +83,16 @@ def test_in_syslog_the_number_of_a_process_is_no_event_id(
     """RFC 5424: PROCID stands before MSGID and the structured data, which may tell the id."""
     line = f"<14>1 2007-06-21T03:14:15Z ex01 ESE {process_id} {kind} {data} {TEXT_703}\n"
     assert_is_703(one(NOISE + line + NOISE), computer="ex01")
+    text = TEXT_703.replace("priv06", "ESENT")
+    found = one(f"<14>1 2007-06-21T03:14:15Z ex01 ESE {process_id} {kind} {data} {text}\n")
+    assert_is_703(found, computer="ex01")
     named = one(f"<14>1 2007-06-21T03:14:15Z ex01 nxlog 1 - {data} ESE: 703: {TEXT_703}\n")
     assert_is_703(named, computer="ex01")
+
+
+def test_headers_of_syslog_behind_each_other_do_no_harm() -> None:
+    line = "<14>1 2007-06-21T03:14:15Z ex01 nxlog 1 - - " * 20_000
+    assert len(read(f"{line}{TEXT_703}\n{TEXT_703}\n").records) >= 1
 
 
 def test_words_of_another_event_than_the_id_tell_neither_task_nor_fields() -> None:

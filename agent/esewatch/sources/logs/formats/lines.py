@@ -89,6 +89,10 @@ class LineReader:
             return Found(message=text), False
         if (header := _SYSLOG.match(text.lstrip())) is not None:
             return self._behind_header(header)
+        return self._line(text)
+
+    def _line(self, text: str) -> tuple[Found, bool] | None:
+        """A line without a header of RFC 5424, or what stands behind one."""
         found = Found()
         rest = _opening(text, found)
         prefix = _PREFIX.search(rest)
@@ -122,11 +126,12 @@ class LineReader:
         told = _NAMED_ID.search(header["data"])
         program = self._known.fullmatch(header["program"])
         named = program or self._provider.search(header["data"])
-        if named is None or self._heading(body[:_LONGEST_KEPT]) is not None:
-            read = self.read(body)
+        prefix = _PREFIX.search(body)
+        head = body[: prefix.start() if prefix else _LONGEST_KEPT]
+        if named is None or self._heading(head) is not None:
+            read = self._line(body)
             found = read[0] if read else Found(message=body.strip())
         else:
-            prefix = _PREFIX.search(body)
             found = Found(provider=named[0], message=_process_on(body, 0, prefix))
         found.time = found.time or leading_time(header["time"])[0] or None
         found.computer = found.computer or host
