@@ -312,3 +312,5 @@ def test_the_strings_of_user_data_are_read_as_from_a_log_of_windows() -> None:
     system = {"Provider": {"#attributes": {"Name": "ESE"}}, "EventID": 3010}
     found = one(json.dumps({"Event": {"System": system, "UserData": data}}))
     assert found.strings == ("op-1", "DB1")
+    deep = json.loads('{"a":' * 600 + "1" + "}" * 600)
+    assert one(json.dumps({"Event": {"System": system, "UserData": deep}})).strings == ("",)

@@ -209,12 +209,16 @@ def _windows_event(event: Mapping[str, object]) -> Found:
     )
 
 
-def _innermost(value: object) -> Iterator[str]:
+_DEEPEST = 16
+"""Elements within each other in `UserData`, as in a log of Windows."""
+
+
+def _innermost(value: object, depth: int = 0) -> Iterator[str]:
     """The texts of the innermost elements of `UserData`."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and depth < _DEEPEST:
         for key, item in value.items():
             if key not in ("#attributes", "xmlns"):
-                yield from _innermost(item)
+                yield from _innermost(item, depth + 1)
     elif value is not None:
         yield _word(value)
 
