@@ -611,14 +611,19 @@ def test_a_pipe_or_a_loop_of_links_in_its_place_is_one_line(tmp_path: Path) -> N
         assert str(path) in str(found.value)
 
 
-def test_another_database_in_its_place_is_refused_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [0, 1, 7])
+def test_another_database_in_its_place_is_refused_and_left_alone(
+    tmp_path: Path, version: int
+) -> None:
     path = tmp_path / "mail.db"
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE mail (id)")
+        db.execute(f"PRAGMA user_version={version}")
     before = path.read_bytes()
     with pytest.raises(JournalError, match="another database"):
         Journal(path)
-    assert path.read_bytes()[100:] == before[100:]
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob("*.damaged-*"))
 
 
 def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:

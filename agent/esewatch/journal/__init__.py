@@ -174,6 +174,9 @@ class Journal:
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+            if tables and tables.isdisjoint(("meta", "entity", "position")):
+                raise JournalError(f"{self.path}: cannot open the journal: it is another database")
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
             if db.execute("PRAGMA quick_check").fetchone() != ("ok",):
@@ -194,8 +197,6 @@ class Journal:
                 f"{self.path}: the journal has schema version {version}, "
                 f"this esewatch knows up to {SCHEMA_VERSION}: upgrade esewatch"
             )
-        if new and not version and db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise JournalError(f"{self.path}: cannot open the journal: it is another database")
         if new != (version == 0) or not 0 <= version <= SCHEMA_VERSION:
             raise sqlite3.DatabaseError("the schema version is malformed")
         if noted != (str(SCHEMA_VERSION),):
