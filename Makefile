@@ -16,8 +16,9 @@ WORKERS ?= 4
 BESIDE := tests/advice tests/bench tests/cli tests/deploy tests/ese tests/eselab tests/expose tests/fuzz tests/oracle \
     $(addprefix tests/rules/test_,moves.py quality.py rules.py) \
     $(addprefix tests/reliability/test_,corruption.py hostile_inputs.py soak.py) \
-    tests/sources/counters/blg tests/sources/files tests/sources/logs tests/test_docs_commands.py \
-    $(addprefix tests/e2e/test_,demo.py demo_fleet.py demo_stack.py exporter.py kafka_broker.py) \
+    tests/scan/structure tests/sources/counters/blg tests/sources/files tests/sources/logs \
+    tests/test_docs_commands.py \
+    $(addprefix tests/e2e/test_,demo.py demo_fleet.py demo_stack.py exporter.py kafka.py kafka_broker.py) \
     $(addprefix tests/e2e/test_,long_term.py pictures.py rsyslog.py site.py)
 SLOW = ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault"
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)

@@ -53,8 +53,8 @@ def check_agent(
 
 def test_on_some_seeds_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
-    for seed in (1, 4, 6):
-        events += check_agent(tmp_path / str(seed), seed, runs=3, days=3.0)
+    for seed in (1, 6):
+        events += check_agent(tmp_path / str(seed), seed, runs=2, days=2.0)
     # Windows that are too short for a pass, and nothing that stops one.
     short = DatabasePlan(
         name="a",
@@ -70,7 +70,7 @@ def test_on_some_seeds_the_agent_says_what_the_truth_says(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", (0, 2, 3, 5, 7, 8, 9))
+@pytest.mark.parametrize("seed", range(10))
 def test_on_more_seeds_too(tmp_path: Path, seed: int) -> None:
     assert check_agent(tmp_path / "run", seed, runs=3, days=3.0)["102"] > 0
 

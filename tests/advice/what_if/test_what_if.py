@@ -18,6 +18,7 @@ from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import Day, Hour, Size, add_sample
 from esewatch.fold.state.state import Host
 from tests.advice.histories import DAY, HOUR, NOON, one_pass, opening, store, window
+from tests.support.campaign import number_of
 from tests.support.records import EPOCH, event, folder_of
 
 POLICY = Policy()
@@ -394,7 +395,7 @@ def test_more_growth_never_shortens_the_days_of_a_pass(
         assert all(a >= b for a, b in zip(after, before, strict=True))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=number_of(40, 12), deadline=None)
 @drawn(WORKS, st.floats(0, 60), st.floats(0, 60), st.integers(1, 8))
 def test_more_throttle_and_more_scans_at_once_never_shorten_a_scan(
     works: list[float], one: float, other: float, count: int

@@ -20,6 +20,7 @@ import pytest
 from esewatch.cli import main
 from esewatch.cli.inputs import decoding
 from tests.support.ese_text import render
+from tests.support.made_once import made_once
 from tests.support.samples import sample
 
 HEAD = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
@@ -29,7 +30,10 @@ NOW = 1.8e9
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the engine logs in a day, in each form that it has, and a damaged log and an archive."""
-    folder = tmp_path_factory.mktemp("lab")
+    return made_once(tmp_path_factory, "decoding", make_lab)
+
+
+def make_lab(folder: Path) -> None:
     words = ["--days", "1", "--profile", "quiet", "--binary-log", "--event-log", "1"]
     # A process of its own: it takes the signals.
     engine = [sys.executable, "-m", "esewatch", "engine", "run", "--dir", str(folder), *words]
@@ -38,7 +42,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     damaged = bytearray((folder / "Application.evtx").read_bytes())
     damaged[5000:9000] = bytes(4000)
     (folder / "damaged.evtx").write_bytes(damaged)
-    return folder
 
 
 @pytest.fixture

@@ -184,11 +184,31 @@ def sets(draw: st.DrawFn) -> SetBackedUp:
 ANYTHING = st.one_of(events(), events(), readings(), volumes(), checks(), sets())
 
 
-@pytest.mark.parametrize("settings", [Settings(retention=3 * DAY), SETTINGS], ids=["plain", "rule"])
-@given(records=st.lists(st.one_of(ANYTHING, free_space()), max_size=30))
+each_settings = pytest.mark.parametrize(
+    "settings", [Settings(retention=3 * DAY), SETTINGS], ids=["plain", "rule"]
+)
+of_anything = given(records=st.lists(st.one_of(ANYTHING, free_space()), max_size=30))
+
+
+@each_settings
+@of_anything
+def test_behind_each_record_and_every_sixth_hour_the_series_are_those_of_the_whole_exposition(
+    settings: Settings, records: list[Record]
+) -> None:
+    check_steps(settings, records, 6)
+
+
+@pytest.mark.slow
+@each_settings
+@of_anything
 def test_at_every_step_the_series_are_those_of_the_whole_exposition(
     settings: Settings, records: list[Record]
 ) -> None:
+    check_steps(settings, records, 1)
+
+
+def check_steps(settings: Settings, records: list[Record], every: int) -> None:
+    """At the first step behind each record, and at every so many of the others."""
     step = 3_600_000
     ordered = moments(records)
     replay, changes = replayed(records, settings, step=step)
@@ -200,17 +220,21 @@ def test_at_every_step_the_series_are_those_of_the_whole_exposition(
     seen: dict[str, float] = {}
     pending = iter(changes)
     change = next(pending, None)
+    is_news = False
 
     for time in sorted(steps | set(times)):
         folder.fold("logs", Batch(records=by_time.get(time, [])))
+        is_news |= time in by_time
         if time not in steps:
             continue
         folder.expire(time / 1000)
         while change is not None and change.time <= time:
             seen[replay.series[change.series].text] = change.value
             change = next(pending, None)
-        shown = {text: value for text, value in seen.items() if not math.isnan(value)}
-        assert shown == naive(folder.state, settings, time / 1000), time
+        if is_news or time // step % every == 0:
+            shown = {text: value for text, value in seen.items() if not math.isnan(value)}
+            assert shown == naive(folder.state, settings, time / 1000), time
+            is_news = False
 
 
 @given(records=st.lists(st.one_of(events(), readings()), max_size=30))

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ class Copy:
 
 ROOT, LEAF, PARENT, SPACE, DELETED = 0x1, 0x2, 0x4, 0x20, 0x2
 CATALOGUE, SHADOW = 4, 24
+LARGE = "dissect-large-32k.edb"
 WHOLE = [
     pytest.param(name, marks=pytest.mark.slow) if "large" in name else name
     for name in CLEAN
@@ -99,9 +101,26 @@ WHOLE = [
 """Databases without a bad page."""
 
 
-@pytest.mark.parametrize("name", [name for name in CLEAN if "bad-pages" not in name])
+def extents(of: Copy) -> Iterator[tuple[int, int]]:
+    """Leaves of space trees, and where in each the number of pages of the first extent is."""
+    for number in of.numbers(ROOT | SPACE | LEAF, 0):
+        large = of.size > 8192
+        (size, place) = of.fields(number, "<HH", of.size - 8)
+        begin = (80 if large else 40) + (place & (0x7FFF if large else 0x1FFF))
+        flags = of.fields(number, "<BB", begin)[1] >> 5 if large else place >> 13
+        if not flags & DELETED:
+            yield number, begin + (size & 0x1FFF) - 4
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        *((name, 1 if name == LARGE else 100) for name in CLEAN if "bad-pages" not in name),
+        pytest.param(LARGE, 100, marks=pytest.mark.slow),
+    ],
+)
 def test_damage_with_a_right_checksum_is_found_in_a_real_database(
-    name: str, tmp_path: Path
+    name: str, most: int, tmp_path: Path
 ) -> None:
     path = unpacked(f"db/{name}.gz", tmp_path)
 
@@ -111,7 +130,8 @@ def test_damage_with_a_right_checksum_is_found_in_a_real_database(
 
     whole = path.read_bytes()
     leaves = list(copy().numbers(LEAF, ROOT | SPACE))
-    for number in {leaves[0], leaves[len(leaves) // 2], leaves[-1]} if leaves else ():
+    places = dict.fromkeys((len(leaves) // 2, 0, len(leaves) - 1)) if leaves else ()
+    for number in (leaves[place] for place in islice(places, most)):
         made = copy()
         made.put(number, "<I", 16, made.fields(number, "<I", 16)[0] + 1)
         assert (number, "page_link") in made.kinds()
@@ -130,15 +150,8 @@ def test_damage_with_a_right_checksum_is_found_in_a_real_database(
         made.put(number, "<II", tags, second, first)
         assert (number, "key_order") in made.kinds()
 
-    for number in copy().numbers(ROOT | SPACE | LEAF, 0):
+    for number, at in islice(extents(copy()), most):
         made = copy()
-        large = made.size > 8192
-        (size, place) = made.fields(number, "<HH", made.size - 8)
-        begin = (80 if large else 40) + (place & (0x7FFF if large else 0x1FFF))
-        flags = made.fields(number, "<BB", begin)[1] >> 5 if large else place >> 13
-        if flags & DELETED:
-            continue
-        at = begin + (size & 0x1FFF) - 4
         made.put(number, "<I", at, made.fields(number, "<I", at)[0] + 1)
         assert {kind for _, kind in made.kinds()} & {"space", "double_use", "beyond_end"}
 
