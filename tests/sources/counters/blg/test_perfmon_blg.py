@@ -2,11 +2,21 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from eselab.logs.binary.binary_log import RAWCOUNT, BinaryLog, Entry, filetime, wildcard
+from eselab.logs.binary.binary_log import (
+    RAWCOUNT,
+    SINGLE,
+    BinaryLog,
+    Entry,
+    filetime,
+    single,
+    wildcard,
+)
 from esewatch.model import Reading, Source, SourceError
-from esewatch.sources.counters.blg.perfmon_blg import is_binary_log, perfmon_blg_source
+from esewatch.sources.counters.blg.blg_decoder import BlgDecoderState
+from esewatch.sources.counters.blg.perfmon_blg import is_binary_log, look, perfmon_blg_source
 from tests.support.blg import NOON, READ, counted, poll, read_log, write_log
 from tests.support.samples import sample
 
@@ -181,6 +191,56 @@ def test_a_log_with_the_names_changed_on_the_way_goes_on_with_the_new_catalogue(
     assert [each.counter for each in readings] == [
         "Log Threads Waiting", "Version Buckets Allocated",
     ]  # fmt: skip
+
+
+def of_one_start(path: Path, positions: dict[str, bytes]) -> list[Reading]:
+    """The readings of an agent that starts at these positions, and leaves its own."""
+    one, found = source(path), []
+    one.restore(positions)
+    for batch in one.poll():
+        positions.update({key: value for key, value in batch.positions.items() if value})
+        found += [each for each in batch.records if isinstance(each, Reading)]
+        assert batch.unreadable == []
+    one.close()
+    return found
+
+
+def test_after_a_restart_behind_a_second_catalogue_the_samples_keep_its_names(
+    tmp_path: Path,
+) -> None:
+    log = BinaryLog(tmp_path / "whole", NOON, size=SIZE)
+    for session, counter in enumerate(["Log Threads Waiting", "Version Buckets Allocated"]):
+        log.catalogue([READ._replace(counter=counter)], filetime(NOON + 3000 * session))
+        for now, each in rows(80):
+            log.sample(filetime(now + 3000 * session), each)
+    log.close()
+    data, path = (tmp_path / "whole").read_bytes(), tmp_path / "a.blg"
+    positions: dict[str, bytes] = {}
+    found: list[Reading] = []
+    for end in range(SIZE, len(data) + SIZE, SIZE):
+        append(path, data[end - SIZE : end])
+        for _ in range(2):  # the second one has nothing new to read
+            found += of_one_start(path, positions)
+
+    assert str(found) == str(of_one_start(tmp_path / "whole", {}))
+    assert [each.counter for each in found] == [
+        *["Log Threads Waiting"] * 80, *["Version Buckets Allocated"] * 80,
+    ]  # fmt: skip
+
+
+def test_a_position_saved_before_catalogues_were_kept_is_taken_up() -> None:
+    saved = msgspec.msgpack.encode([0, 0, False])
+    assert msgspec.msgpack.decode(saved, type=BlgDecoderState).catalogue == b""
+
+
+def test_the_offset_of_a_log_is_that_of_its_first_sample(tmp_path: Path) -> None:
+    entry = Entry("EX01", "Processor", "_Total", "% Processor Time", 0x21510500, SINGLE)
+    clocks = [(NOON + 3600, NOON), (NOON + 7200 + STEP, NOON + STEP)]
+    samples = [
+        (local, [single(filetime(local), number, filetime(now))])
+        for number, (local, now) in enumerate(clocks)
+    ]
+    assert look(str(write_log(tmp_path / "a.blg", [entry], samples))).zone == ("", -60)
 
 
 def test_only_counters_that_feed_a_metric_are_read_where_others_are_not_wanted(

@@ -1,6 +1,7 @@
 """Binary performance logs into readings, each sample once, across restarts."""
 
 import math
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import tzinfo
@@ -53,6 +54,8 @@ class BlgDecoderState(msgspec.Struct, array_like=True):
     proved: int | None = None
     seen_pending: bool = True
     told: set[str] = set()
+    catalogue: bytes = b""
+    """Compressed: that of the samples from here on, where it is not that of the first ones."""
 
 
 class BlgDecoder:
@@ -80,6 +83,8 @@ class BlgDecoder:
         self.header: TraceHeader | None = None
         self.began: float | None = None
         """Time of the first sample."""
+        self.west: int | None = None
+        """Seconds that its local time is west of UTC, None before any."""
         self.is_counter_log = False
         """True if an event of a counter log was seen."""
         self._seeded = not self._context.handed
@@ -89,7 +94,13 @@ class BlgDecoder:
         """Bytes of the sample that the data begins with, where this decoder has handed it out."""
         walk = Buffers(self._size)
         for whole in _wholes(walk, head, _silent):
-            self._describe(whole, _silent)
+            if whole.type != CATALOGUE or not self._catalogue:  # how far a head goes may change
+                self._describe(whole, _silent)
+        self._first = self._catalogue
+        if self._context.catalogue:
+            self._take_catalogue(zlib.decompress(self._context.catalogue), 0, _silent)
+        self._under = self._kept = self._catalogue
+        """The catalogue of the sample that the data begins with."""
         zone = zone or (self.header.zone if self.header else None)
         self._clock = BlgClock(zone, self._context.clock, self._context.proved)
 
@@ -97,11 +108,6 @@ class BlgDecoder:
     def entries(self) -> list[Entry]:
         """The catalogue."""
         return self._entries
-
-    @property
-    def west(self) -> int | None:
-        """Seconds that the local times of the last sample are west of UTC, None before any."""
-        return self._clock.west
 
     def save(self) -> bytes:
         """The place in the buffer, and the state of the clock."""
@@ -129,13 +135,15 @@ class BlgDecoder:
                 self._sample(whole, [], _silent)
             self._seeded = True
             last, self._done = whole.at, whole.behind - whole.at
+            self._under = self._catalogue
         if final:
             joiner.drop(max(0, len(data) - 1))
-            context.handed, self._done = False, 0
+            context.handed, self._done, last = False, 0, None
         else:
             kept = last if last is not None else joiner.pending
             fed.consumed = len(data) if kept is None else kept
             context.handed = last is not None or (context.handed and not fed.consumed)
+        self._keep_catalogue(self._catalogue if last is None else self._under)
         context.phase, context.used = walk.place_of(data, fed.consumed)
         self._told_to = len(data) - fed.consumed
         self._tell_once(len(data), tell)
@@ -148,16 +156,25 @@ class BlgDecoder:
             self.header = self.header or read_trace_header(body)
         elif whole.type == CATALOGUE:
             self.is_counter_log = True
-            if body != self._catalogue:
-                self._catalogue = body
-                self._entries, damage = read_catalogue(body)
-                if damage:
-                    tell(whole.seen, damage)
-                self._samples = None
+            self._take_catalogue(body, whole.seen, tell)
         elif whole.type == NAMES:
             self.is_counter_log = True
             if len(self._names) < _MOST_NAMES:
                 self._names.update(read_names(body))
+
+    def _take_catalogue(self, body: bytes, at: int, tell: Tell) -> None:
+        if body != self._catalogue:
+            self._catalogue = body
+            self._entries, damage = read_catalogue(body)
+            if damage:
+                tell(at, damage)
+            self._samples = None
+
+    def _keep_catalogue(self, body: bytes) -> None:
+        """Keep what the samples behind the position are read by, unless the head has it."""
+        if body != self._kept:
+            self._kept = body
+            self._context.catalogue = b"" if body == self._first else zlib.compress(body, 1)
 
     def _sample(self, whole: WholeBody, records: list[Record], tell: Tell) -> None:
         self.is_counter_log = True
@@ -176,7 +193,8 @@ class BlgDecoder:
         if time is None:
             tell(whole.seen, "sample without a time")
             return
-        self.began = time if self.began is None else self.began
+        if self.began is None:
+            self.began, self.west = time, self._clock.west
         _readings(taken.groups, time, records, blanks=self._blanks)
         if self._context.seen_pending:
             self._context.seen_pending = False

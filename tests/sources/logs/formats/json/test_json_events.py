@@ -23,6 +23,7 @@ from tests.sources.logs.formats.reading import (
     one,
     read,
 )
+from tests.sources.logs.formats.test_xml_events import xml
 
 TIME = epoch("2007-06-21T03:14:15.123456")
 
@@ -63,6 +64,22 @@ def test_a_wrapped_event_is_opened_even_when_it_is_text() -> None:
     wrapped = {"event_record_id": 1, "timestamp": "2020-01-01T00:00:00Z UTC", "data": event()}
     assert_is_703(one(json.dumps(wrapped)))
     assert_is_703(one(json.dumps({**wrapped, "data": json.dumps(event())})))
+
+
+@pytest.mark.parametrize("number", ["123456", 703])
+def test_the_number_of_a_wrapper_is_no_event_id(number: object) -> None:
+    event = json.loads(json_line())
+    for wrapped in (
+        {"_index": "winlogbeat-7", "_id": number, "_score": None, "_source": event},
+        {"took": 3, "hits": {"total": 1, "hits": [{"_id": number, "_source": event}]}},
+        {"id": number, "data": event},
+    ):
+        assert one(json.dumps(wrapped)) == one(json_line())
+
+
+def test_the_raw_event_of_a_search_in_splunk_is_opened() -> None:
+    result = {"_time": "2007-06-21T03:14:15Z", "source": "WinEventLog:Application", "_raw": xml()}
+    assert one(json.dumps({"result": result})) == one(xml())
 
 
 def test_attributes_beside_their_elements_are_read() -> None:

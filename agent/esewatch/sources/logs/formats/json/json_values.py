@@ -16,6 +16,7 @@ from esewatch.sources.logs.formats.xml_events import found_in
 
 _WRAPPERS = (
     "_source",
+    "_raw",
     "data",
     "result",
     "record",
@@ -153,7 +154,8 @@ def _flat_event(value: Mapping[str, object]) -> Found | None:
     """Fields side by side under any of their known names."""
     values = _flat(value)
     found = gather(values)
-    if found.event_id is None and not (found.provider and found.message):
+    # A number alone is that of a wrapper (`_id`), and the event is within it.
+    if (found.event_id is not None) + bool(found.provider) + bool(found.message) < 2:
         return None
     found.strings = _strings_of(values)
     return found
