@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,33 @@ def test_zeros_that_a_crash_left_cost_at_most_the_line_that_they_are_in(line: st
     assert len(read(5 * whole + zeros + b"\n" + 5 * whole).records) == 10
     assert len(read(zeros + b"\n" + 5 * whole).records) == 5
     assert len(read(5 * whole + zeros + 5 * whole).records) >= 9
+
+
+@pytest.mark.parametrize("zeros", [1, 5_000, 70_000, 3_000_001])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_log_that_begins_with_zeros_is_read_behind_them(
+    zeros: int, encoding: str, pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """`copytruncate` of logrotate under a writer that does not append leaves them."""
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(
+        pack(bytes(zeros - zeros % len("a".encode(encoding))) + (3 * f"{LINE}\n").encode(encoding))
+    )
+    source = event_stream_source("a", [str(path)])
+    assert sum(len(batch.records) for batch in source.poll(final=True)) == 3
+    source.close()
+
+
+def test_a_log_of_zeros_alone_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(bytes(200_000))
+    source = event_stream_source("a", [str(path)])
+    assert [batch.records for batch in source.poll() if batch.records] == []
+    with path.open("ab") as file:
+        file.write(f"{LINE}\n".encode())
+    assert sum(len(batch.records) for batch in source.poll()) == 1
+    source.close()
 
 
 JSON_COUNTS = {

@@ -21,6 +21,24 @@ def _reading(missing: int) -> int:
     return max(HEAD, min(BLOCK, missing))
 
 
+def _first_data(raw: RawFile) -> tuple[int, bytes]:
+    """Offset of the first data, and up to 64 KiB from there.
+
+    Zeros before it are what a crash left, or a log that was cut under its writer.
+    """
+    at = 0
+    while True:
+        head = read_at(raw, at, HEAD)
+        zeros = len(head) - len(head.lstrip(b"\0"))
+        if zeros < len(head):
+            first = at + zeros - zeros % 2  # half a character of UTF-16 may be zero
+            return first, read_at(raw, first, HEAD) if zeros > 1 else head
+        behind = raw.next_data(at + len(head)) if len(head) == HEAD else None
+        if behind is None or at > _THROWN_BLOCKS * BLOCK:
+            return at, head
+        at = behind - behind % 2
+
+
 class Lines(msgspec.Struct, gc=False):
     """Lines to decode."""
 
@@ -60,9 +78,10 @@ class TextFile:
     def refresh(self) -> None:
         """Discard the unconsumed text and read it again: the file may have changed there."""
         if self.offset == 0:
-            head = read_at(self.raw, 0, HEAD)
+            at, head = _first_data(self.raw)
             self.encoding, mark = detect(head)
-            self._advance(head[:mark])
+            if at == 0:
+                self._advance(head[:mark])
         self._codec = Transcoder(self.encoding)
         self.text = self._stored = b""
         self.at_end = False
@@ -71,14 +90,14 @@ class TextFile:
 
     @staticmethod
     def beginning(raw: RawFile) -> bytes:
-        """The first up to 64 KiB as UTF-8."""
-        head = read_at(raw, 0, HEAD)
+        """The first up to 64 KiB of data as UTF-8."""
+        _, head = _first_data(raw)
         return to_utf8(head, detect(head)[0])
 
     def first_text(self) -> bytes:
-        """The first up to 64 KiB as UTF-8, in the encoding that the file had."""
+        """The first up to 64 KiB of data as UTF-8, in the encoding that the file had."""
         at = self.raw.position
-        head = read_at(self.raw, 0, HEAD)
+        _, head = _first_data(self.raw)
         self.raw.seek(at)
         return to_utf8(head, self.encoding)
 
