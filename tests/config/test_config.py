@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -228,6 +229,20 @@ def test_a_file_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
 
     assert f"{missing}: cannot be read: No such file or directory" == refused(missing)
     assert f"{tmp_path}: cannot be read: Is a directory" == refused(tmp_path)
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_that_of_the_shell_is_read(
+    tmp_path: Path,
+) -> None:
+    pipe = tmp_path / "pipe.yml"
+    os.mkfifo(pipe)
+    assert f"{pipe}: cannot be read: it is a pipe, not a file" == refused(pipe)
+
+    reader, writer = os.pipe()
+    os.write(writer, b"retention: 3d\n")
+    os.close(writer)
+    assert load(f"/dev/fd/{reader}").retention == 3 * 86400
+    os.close(reader)
 
 
 def test_of_many_problems_the_first_twenty_are_shown_and_the_rest_counted(tmp_path: Path) -> None:

@@ -52,6 +52,27 @@ def test_nobody_waits_when_all_ends() -> None:
         handover.give(Settings, 20)
 
 
+def test_a_reload_that_does_not_end_holds_up_no_other_for_ever() -> None:
+    queue, loading, go_on = ReloadQueue(), threading.Event(), threading.Event()
+
+    def stuck() -> Settings:
+        loading.set()
+        assert go_on.wait(20)
+        raise EsewatchError("no file")
+
+    def first() -> None:
+        with pytest.raises(EsewatchError, match="no file"):
+            queue.give(stuck, 20)
+
+    giver = threading.Thread(target=first)
+    giver.start()
+    assert loading.wait(20)
+    with pytest.raises(EsewatchError, match=r"did not end within 0\.1 s; try again later"):
+        queue.give(Settings, 0.1)
+    go_on.set()
+    giver.join()
+
+
 def test_the_settings_that_are_loaded_last_are_given_last() -> None:
     queue = ReloadQueue()
     loading, go_on, loaded = threading.Event(), threading.Event(), list[int]()

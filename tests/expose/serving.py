@@ -38,6 +38,7 @@ class FakeDaemon:
         self.forgotten: list[tuple[str, str]] = []
         self.acknowledged: list[tuple[str, str, list[int]]] = []
         self.reloads = 0
+        self.journal: tuple[int, int] | None = (1, 2)
         self.refusal = ""
 
     def ready(self) -> tuple[bool, str]:

@@ -362,7 +362,7 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
     Journal(tmp_path / "j.db").close()
 
 
-@pytest.mark.parametrize("damage", [b"not a database at all" * 100, None])
+@pytest.mark.parametrize("damage", [b"not a database at all" * 100, None, b"", b"S", bytes(511)])
 def test_a_damaged_journal_is_set_aside_and_a_new_one_begins(
     tmp_path: Path, damage: bytes | None
 ) -> None:
@@ -373,7 +373,8 @@ def test_a_damaged_journal_is_set_aside_and_a_new_one_begins(
         sound.commit(folder.state, folder.changed, {"logs": {str(number): bytes(4000)}})
     sound.close()
     whole = path.read_bytes()
-    path.write_bytes(damage or whole[:4096] + bytes(len(whole) // 2) + whole[-4096:])
+    torn = whole[:4096] + bytes(len(whole) // 2) + whole[-4096:]
+    path.write_bytes(torn if damage is None else damage)
     found = Journal(path)
     assert found.set_aside is not None
     assert found.set_aside.exists()

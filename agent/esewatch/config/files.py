@@ -1,5 +1,6 @@
 """Reading a configuration file, and writing settings back as one."""
 
+import errno
 import glob
 import sys
 from pathlib import Path
@@ -43,12 +44,24 @@ def load(path: str | Path) -> Settings:
 def read_tree(path: str | Path) -> Node:
     """The YAML tree of a file. Raises ConfigError, one line: `esewatch.yml:12: ...`."""
     try:
+        refuse_named_pipe(path)
         with Path(path).open("rb") as file:
             return parse(file.read(MAX_BYTES + 1))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except TreeError as error:
         raise ConfigError(f"{path}:{error.line}: {error}") from error
+
+
+def refuse_named_pipe(path: str | Path) -> None:
+    """Raises OSError for a pipe in a folder, whose opening waits for its other end.
+
+    One that the shell made, `/dev/fd/63` or `/dev/stdin`, has its other end.
+    """
+    if str(path).startswith(("/dev/", "/proc/")):
+        return
+    if Path(path).is_fifo():
+        raise OSError(errno.EINVAL, "it is a pipe, not a file", str(path))
 
 
 def default_settings(platform: str = sys.platform) -> Settings:

@@ -17,6 +17,7 @@ from esewatch.config.units import (
     Clock,
     CodePage,
     Count,
+    CounterPath,
     Duration,
     Interval,
     Milliseconds,
@@ -186,7 +187,7 @@ class Exporter(_Source, frozen=True, kw_only=True):
     basic_auth: BasicAuth | None = None
     ca_file: Text | None = None
     """Certificates (PEM) to trust in the place of the system's."""
-    map: dict[str, Text] = {}
+    map: dict[str, CounterPath] = {}
     """Metric of the endpoint -> `object\\counter` it shows, beside and over the shipped map."""
 
 

@@ -11,6 +11,8 @@ import zoneinfo
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+from esewatch.ese.counters.counter_feeds import is_read
+
 Number = TypeVar("Number", int, float)
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -151,7 +153,17 @@ def _read_size(text: str) -> int:
     return size
 
 
+def _counter_path(text: str) -> str:
+    if not is_read(parse_text(text)):
+        raise ValueError(text)
+    return text
+
+
 Text = Annotated[str, Scalar("text", parse_text, str)]
+CounterPath = Annotated[
+    str,
+    Scalar(r"a counter that is read, as `object\counter` of docs/inputs.md", _counter_path, str),
+]
 Zone = Annotated[str, Scalar("a time zone such as Europe/Berlin", parse_zone, str)]
 CodePage = Annotated[str, Scalar("a code page such as cp1252", parse_code_page, str)]
 Clock = Annotated[datetime.time, Scalar("a time such as 01:00", parse_clock, show_clock)]

@@ -171,6 +171,11 @@ class Publisher(ABC):
             self._page_cache = made
         return self._page_cache
 
+    @property
+    def journal(self) -> tuple[int, int] | None:
+        """Device and number of the journal."""
+        return self._journal.number
+
     def forget(self, computer: str, database: str) -> None:
         """Drop a database. Raises EsewatchError when it is not known, JournalError when that
         is not stored.

@@ -32,25 +32,34 @@ class ReloadQueue:
         """Load settings, hand them over and wait until they are in use.
 
         One reload at a time: the last to load is the last in use. Raises EsewatchError: that of
-        `load`, the reason of the consumer, or that nobody took them in `seconds`.
+        `load`, the reason of the consumer, or that nobody took them, or the reload before did not
+        end, in `seconds`.
         """
-        with self._giver:
-            settings = load()
-            self._answer.clear()
-            self._settings = settings
-            end = time.monotonic() + seconds
-            while not self._answer.wait(LOOK_SECONDS):
-                with self._lock:
-                    late = self._closed or time.monotonic() > end
-                    if late and self._settings is not None:
-                        self._settings = None
-                        raise EsewatchError(
-                            "esewatch is being stopped"
-                            if self._closed
-                            else f"a source did not pause within {seconds:g} s; try again later"
-                        )
-            if self._error is not None:
-                raise self._error
+        if not self._giver.acquire(timeout=seconds):
+            raise EsewatchError(
+                f"the reload before did not end within {seconds:g} s; try again later"
+            )
+        try:
+            self._hand_over(load(), seconds)
+        finally:
+            self._giver.release()
+
+    def _hand_over(self, settings: Settings, seconds: float) -> None:
+        self._answer.clear()
+        self._settings = settings
+        end = time.monotonic() + seconds
+        while not self._answer.wait(LOOK_SECONDS):
+            with self._lock:
+                late = self._closed or time.monotonic() > end
+                if late and self._settings is not None:
+                    self._settings = None
+                    raise EsewatchError(
+                        "esewatch is being stopped"
+                        if self._closed
+                        else f"a source did not pause within {seconds:g} s; try again later"
+                    )
+        if self._error is not None:
+            raise self._error
 
     def take(self) -> Settings | None:
         """Take the waiting settings, None without any. Each must be answered."""

@@ -47,6 +47,9 @@ SCHEMA_VERSION = 4
 BUSY_SECONDS = 1.0
 """The wait of a commit for another process that has locked the file."""
 
+SMALLEST = 512
+"""Bytes of the smallest page of SQLite (its file format, 1.3.2)."""
+
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entity (
@@ -111,6 +114,10 @@ class Journal:
                 # Who opens a pipe waits for its writer.
                 raise JournalError(f"{path}: cannot open the journal: it is not a regular file")
             self._lock = take_lock(path)
+        except FileExistsError as error:
+            raise JournalError(
+                f"{path}: cannot open the journal: {path.parent} is not a folder"
+            ) from error
         except OSError as error:
             raise JournalError(
                 f"{path}: cannot open the journal: {names.reason_of(error)}"
@@ -121,6 +128,11 @@ class Journal:
         except BaseException:
             self._let_go()
             raise
+
+    @property
+    def number(self) -> tuple[int, int] | None:
+        """Device and number of the open file, which are its own under every path to it."""
+        return self._file
 
     def _identity(self) -> tuple[int, int] | None:
         try:
@@ -159,6 +171,9 @@ class Journal:
 
     def _connect(self) -> sqlite3.Connection:
         try:
+            if self.path.exists() and self.path.stat().st_size < SMALLEST:
+                # SQLite would take the rest of a journal that was cut for a new one.
+                raise sqlite3.DatabaseError("the header is malformed: it was cut")
             make_private(self.path)
             if self._itself is not None:
                 self._itself.close()

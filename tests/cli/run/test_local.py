@@ -3,12 +3,14 @@
 import argparse
 from pathlib import Path
 
+import bcrypt
 import pytest
 
 from esewatch.cli.run.local import post
 from esewatch.expose.http.app import App
 from esewatch.expose.http.requests import Response
 from esewatch.expose.http.web import WebConfiguration
+from esewatch.journal.files import identity
 from esewatch.model import EsewatchError
 from tests.expose.examples import PRIV03
 from tests.expose.serving import FakeDaemon, serving
@@ -32,6 +34,38 @@ def test_a_request_reaches_the_daemon() -> None:
         options = argparse.Namespace(address=server.address, web_config=None, login_file=None)
         assert post(options, "forget", BODY) == {"forgotten": True}
     assert view.forgotten == [PRIV03]
+
+
+def test_a_request_that_means_the_journal_of_another_daemon_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    """By device and number, so that it may be reached by another path, as in a container."""
+    mine, other = tmp_path / "a.db", tmp_path / "b.db"
+    mine.touch()
+    other.touch()
+    (tmp_path / "link.db").symlink_to(mine)
+    view = FakeDaemon()
+    with serving(view) as server:
+        options = argparse.Namespace(address=server.address, web_config=None, login_file=None)
+        view.journal = identity(mine)
+        with pytest.raises(EsewatchError) as caught:
+            post(options, "forget", BODY, other)
+        assert view.forgotten == []
+        assert f"at {server.address} has another journal than {other}: " in str(caught.value)
+        for named in (mine, tmp_path / "link.db", tmp_path / "gone.db", None):
+            assert post(options, "forget", BODY, named) == {"forgotten": True}
+    assert view.forgotten == 4 * [PRIV03]
+
+
+def test_a_wrong_password_is_told_as_one(tmp_path: Path) -> None:
+    login = tmp_path / "login"
+    login.write_text("admin:wrong\n")
+    hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
+    (tmp_path / "web.yml").write_text(f"basic_auth_users: {{admin: '{hashed}'}}\n")
+    with serving(FakeDaemon(), web=WebConfiguration(str(tmp_path / "web.yml"))) as server:
+        assert "wants a name and a password" in refused(server.address)
+        said = refused(server.address, login_file=str(login))
+    assert said.startswith(f"{login}: the running esewatch knows no such name and password; ")
 
 
 def test_a_login_file_must_hold_a_login(tmp_path: Path) -> None:

@@ -39,6 +39,12 @@ def writes_to(handler: logging.Handler, path: Path) -> None:
     handler.stream = path.open("a", encoding="utf-8")
 
 
+def test_a_pipe_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "esewatch.log")
+    with pytest.raises(OSError, match="it is a pipe, not a file"):
+        set_up_logging("info", "json", str(tmp_path / "esewatch.log"))
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 def test_what_a_full_disk_does_not_take_is_on_standard_error_with_one_line_that_says_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -4,6 +4,7 @@ import pytest
 
 from esewatch.ese.counters.counter_feeds import (
     feed_of,
+    is_read,
     kind_of,
     lookup,
     object_kind,
@@ -276,3 +277,25 @@ def test_the_paths_are_those_of_all_counters_that_feed_a_metric() -> None:
         fed.add(found.metric)
     assert fed >= {counter.metric for counter in COUNTERS if counter.metric}
     assert len(set(paths())) == len(paths())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        rf"{INSTANCES}\Database Maintenance Pages Read/sec",
+        r"\msexchange database\Database Cache Size (MB)",
+        r"PhysicalDisk\disk reads/sec",
+        r"LogicalDisk \ Free Megabytes",
+        r"Processor\% Processor Time",
+    ],
+)
+def test_a_counter_that_feeds_a_metric_for_some_instance_is_read(path: str) -> None:
+    assert is_read(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["nothing", r"Memory\Available Bytes", r"PhysicalDisk\Avg. Disk sec/Read", "Processor\\", "\\"],
+)
+def test_a_counter_that_feeds_nothing_is_not_read(path: str) -> None:
+    assert not is_read(path)

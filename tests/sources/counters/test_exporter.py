@@ -568,17 +568,6 @@ def test_another_address_is_refused_by_the_configuration(tmp_path: Path, url: st
         configured(tmp_path, f'sources:\n  - {{type: prometheus, url: "{url}"}}\n')
 
 
-def test_a_map_that_names_no_counter_is_refused_with_the_name_of_the_source(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"^prometheus-1: map: mine: 'Memory"):
-        configured(
-            tmp_path,
-            r"""
-            sources:
-              - {type: prometheus, url: "http://ex01/", map: {mine: 'Memory\Available Bytes'}}
-            """,
-        )
-
-
 def test_free_space_comes_with_the_scrape_and_is_kept_for_logs_alone(bench: Bench) -> None:
     rule = DatabaseRule(match="*", log_path="L:\\SG06")
     bench.folder.reconfigure(Settings(databases=[rule]))

@@ -27,6 +27,7 @@ from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal, LockedError
 from esewatch.model import ConfigError, EsewatchError, JournalError
+from esewatch.names import visible
 from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.kafka.partition import every_journal
 
@@ -77,9 +78,15 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     _add_database_options(ack)
     ack.add_argument(
-        "pages", nargs="*", type=int, metavar="PAGE", help="page numbers; default all bad pages"
+        "pages", nargs="*", type=_page, metavar="PAGE", help="page numbers; default all bad pages"
     )
     ack.set_defaults(function=ack_pages)
+
+
+def _page(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"not a page number: {text!r}")
+    return int(text)
 
 
 def _add_import(actions: "argparse._SubParsersAction[Any]") -> None:
@@ -187,12 +194,13 @@ def forget_database(options: argparse.Namespace) -> int:
     """`forget`: through the daemon while it runs, else in the journal."""
     journals = _journals(options)
     if not journals:
-        post(options, "forget", {"computer": options.computer, "database": options.database})
+        body = {"computer": options.computer, "database": options.database}
+        post(options, "forget", body, Path(load_settings(options).journal))
     else:
         with _Edit(journals, options) as folders:
             folder = folder_of(folders, options.computer, options.database)
             forget(folder, options.computer, options.database)
-    print(f"forgot {options.database}")
+    print(f"forgot {visible(options.database)}")
     return 0
 
 
@@ -205,7 +213,7 @@ def ack_pages(options: argparse.Namespace) -> int:
             "database": options.database,
             "pages": options.pages,
         }
-        answer = post(options, "ack", body)
+        answer = post(options, "ack", body, Path(load_settings(options).journal))
         done = Acknowledged(
             int(answer["acknowledged"]),
             int(answer.get("damage", 0)),
@@ -217,7 +225,7 @@ def ack_pages(options: argparse.Namespace) -> int:
             folder = folder_of(folders, options.computer, options.database)
             told = surroundings(together([each.state for each in folders]), folder.settings)
             done = acknowledge(folder, options.computer, options.database, options.pages, told)
-    print(_said(done, options.database))
+    print(_said(done, visible(options.database)))
     return 0
 
 

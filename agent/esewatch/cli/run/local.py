@@ -6,15 +6,19 @@ import contextlib
 import http.client
 import json
 import ssl
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from esewatch.cli.options import add_web_config_option
+from esewatch.config.files import refuse_named_pipe
 from esewatch.config.web import WebSettings, load_web
 from esewatch.expose.http import DEFAULT_ADDRESS
+from esewatch.expose.http.requests import JOURNAL_HEADER, journal_number
 from esewatch.expose.http.server import parse_address
+from esewatch.journal.files import identity
 from esewatch.model import EsewatchError
 from esewatch.names import reason_of
 
@@ -45,32 +49,51 @@ def add_address_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def post(options: argparse.Namespace, command: str, body: dict[str, Any]) -> Answer:
-    """The response to a request to change something. Raises EsewatchError with the remedy."""
+def post(
+    options: argparse.Namespace, command: str, body: dict[str, Any], journal: Path | None = None
+) -> Answer:
+    """The response to a request to change something, in this journal.
+
+    Raises EsewatchError with the remedy, also where what answers has another journal.
+    """
     web = load_web(options.web_config) if options.web_config else WebSettings()
     headers = {"Content-Type": "application/json", "X-Esewatch": "1", "Connection": "close"}
     if options.login_file:
         headers["Authorization"] = f"Basic {base64.b64encode(_login(options.login_file)).decode()}"
     connection = connection_to(options.address, web)
     try:
+        if journal is not None and (number := identity(journal)) is not None:
+            headers[JOURNAL_HEADER] = journal_number(number)
         connection.connect()
         if web.tls is not None:
             _must_be_ours(connection.sock, web.tls.cert_file)
         connection.request("POST", f"/api/v1/{command}", json.dumps(body), headers)
         answer = connection.getresponse()
-        return _decoded(command, answer.status, answer.read(MAX_ANSWER))
+        said = answer.read(MAX_ANSWER)
+        if answer.status == HTTPStatus.UNAUTHORIZED:
+            raise EsewatchError(_login_wanted(options.login_file))
+        if answer.status == HTTPStatus.CONFLICT:
+            raise EsewatchError(
+                f"the esewatch at {options.address} has another journal than {journal}: name the "
+                f"address of the one that has it, --web.address HOST:PORT; {STOPPED}"
+            )
+        return _decoded(command, answer.status, said)
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise EsewatchError(_reason(options, web, error)) from error
     finally:
         connection.close()
 
 
+def _login_wanted(login_file: str | None) -> str:
+    if login_file:
+        return f"{login_file}: the running esewatch knows no such name and password; {STOPPED}"
+    return (
+        "the running esewatch wants a name and a password: write NAME:PASSWORD into a file "
+        f"that only you can read and name it, --web.login-file F; {STOPPED}"
+    )
+
+
 def _decoded(command: str, status: int, body: bytes) -> Answer:
-    if status == 401:
-        raise EsewatchError(
-            "the running esewatch wants a name and a password: write NAME:PASSWORD into a file "
-            f"that only you can read and name it, --web.login-file F; {STOPPED}"
-        )
     if status != 200:
         raise EsewatchError(body[:4096].decode("utf-8", "replace").strip())
     with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -111,6 +134,7 @@ def _must_be_ours(found: Any, cert_file: str) -> None:
 
 def _login(file: str) -> bytes:
     try:
+        refuse_named_pipe(file)
         with Path(file).open("rb") as stream:
             line = stream.readline(MAX_LOGIN).rstrip(b"\r\n")
     except OSError as error:

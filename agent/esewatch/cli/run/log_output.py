@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 
+from esewatch.config.files import refuse_named_pipe
 from esewatch.names import reason_of
 
 LOG_BYTES = 10 << 20
@@ -38,6 +39,7 @@ class _LogFile(RotatingFileHandler):
     """A file; while it takes no lines they go to standard error, with one that says why."""
 
     def __init__(self, file: str) -> None:
+        refuse_named_pipe(file)
         super().__init__(file, maxBytes=LOG_BYTES, backupCount=5, encoding="utf-8")
         self._instead = logging.StreamHandler(sys.stderr)
         self._failed = False

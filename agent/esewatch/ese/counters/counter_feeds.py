@@ -83,6 +83,17 @@ _NEIGHBOURS = (
 VOLUMES = "LogicalDisk"
 FREE_MEGABYTES = "Free Megabytes"
 
+DISKS = "PhysicalDisk"
+DISK_METRICS = {
+    "% Disk Read Time": "ese_device_read_seconds_total",
+    "% Disk Write Time": "ese_device_write_seconds_total",
+    "Disk Read Bytes/sec": "ese_device_read_bytes_total",
+    "Disk Write Bytes/sec": "ese_device_write_bytes_total",
+    "Disk Reads/sec": "ese_device_reads_total",
+    "Disk Writes/sec": "ese_device_writes_total",
+}
+_DISK_COUNTERS = {name.lower(): name for name in DISK_METRICS}
+
 _NEIGHBOUR_OF = {(item.object.lower(), item.counter.lower()): item for item in _NEIGHBOURS}
 
 _PER_SECOND = re.compile(r"/ ?(sec|sek|s)\.?$| pro sekunde$| per second$")
@@ -230,3 +241,23 @@ def paths() -> list[str]:
         instance = (f"({item.instance})" if item.instance else "") if alone else "(*)"
         found.append(f"\\{item.object}{instance}\\{item.counter}")
     return [*found, f"\\{VOLUMES}(*)\\{FREE_MEGABYTES}"]
+
+
+def counter_path(path: str) -> tuple[str, str]:
+    r"""Object and counter of `object\counter`, which may begin with a backslash."""
+    object_name, _, name = path.strip("\\").partition("\\")
+    return object_name.strip(), name.strip()
+
+
+def disk_counter(name: str) -> str:
+    """The counter of a physical disk in perfmon's spelling; empty for one that is not read."""
+    return _DISK_COUNTERS.get(name.lower(), "")
+
+
+def is_read(path: str) -> bool:
+    r"""True if the counter `object\counter` feeds a metric for some instance."""
+    object_name, name = counter_path(path)
+    if object_name.lower() == DISKS.lower():
+        return disk_counter(name) != ""
+    instances = ("process/instance", "process", "_Total", "", "C:")
+    return any(feed_of(object_name, each, name) for each in instances)

@@ -24,6 +24,7 @@ from esewatch.expose.http.database_list import (
 )
 from esewatch.expose.http.overview_json import overview_json
 from esewatch.expose.http.requests import (
+    JOURNAL_HEADER,
     JSON,
     Incoming,
     Message,
@@ -32,6 +33,7 @@ from esewatch.expose.http.requests import (
     Request,
     Response,
     asked,
+    journal_number,
     must_be,
     must_be_json,
     must_be_local,
@@ -66,6 +68,10 @@ class DaemonView(Protocol):
     @property
     def snapshot(self) -> Rendering:
         """The newest samples."""
+
+    @property
+    def journal(self) -> tuple[int, int] | None:
+        """Device and number of the journal."""
 
     def ready(self) -> tuple[bool, str]:
         """True if the first reading of all sources is done, else also what is missing."""
@@ -376,8 +382,18 @@ class App:
         page = self._view.database(fields.get("computer", ""), fields.get("database", ""))
         return _page(render_runbook(name, text, page.figures if page is not None else None))
 
+    def _asked(self, request: Request, body: type[Body]) -> Body:
+        """The body of a request to change the journal. Raises RefusedError where another is meant.
+
+        A command names the journal of its own configuration; others may leave it out.
+        """
+        meant, kept = request.headers.get(JOURNAL_HEADER), self._view.journal
+        if meant is not None and kept is not None and meant != journal_number(kept):
+            raise RefusedError(409, "This esewatch has another journal than the one that is meant.")
+        return _decode(request, body)
+
     def _forget(self, request: Request) -> Response:
-        what = _decode(request, _Forget)
+        what = self._asked(request, _Forget)
         try:
             self._view.forget(what.computer, what.database)
         except JournalError as error:
@@ -387,7 +403,7 @@ class App:
         return Response(body=b'{"forgotten":true}', content_type=JSON)
 
     def _ack(self, request: Request) -> Response:
-        what = _decode(request, _Ack)
+        what = self._asked(request, _Ack)
         try:
             done = self._view.ack(what.computer, what.database, what.pages)
         except JournalError as error:

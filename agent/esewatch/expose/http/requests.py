@@ -24,8 +24,16 @@ A connection that is closed while bytes of its client wait is reset, answer incl
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
+JOURNAL_HEADER = "x-esewatch-journal"
+"""Device and number of the journal that a command wants to be changed."""
+
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
+
+
+def journal_number(identity: tuple[int, int]) -> str:
+    """Device and number of a file as the header gives them."""
+    return "{}:{}".format(*identity)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

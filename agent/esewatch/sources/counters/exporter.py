@@ -62,7 +62,7 @@ class ExporterSource:
     """Scrapes `target` every `interval` seconds.
 
     `computer`: default the host of the address. `entries`: metric -> `object\\counter`, over the
-    shipped map. Raises SourceError when an entry names no counter that is read.
+    shipped map.
     """
 
     def __init__(

@@ -16,8 +16,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from esewatch.ese.counters.counter_feeds import (
+    DISK_METRICS,
+    DISKS,
     FREE_MEGABYTES,
     VOLUMES,
+    counter_path,
+    disk_counter,
     feed_of,
     kind_of,
     lookup,
@@ -25,7 +29,7 @@ from esewatch.ese.counters.counter_feeds import (
 )
 from esewatch.ese.counters.counter_table import COUNTERS
 from esewatch.ese.volumes import free_space
-from esewatch.model import Feed, Kind, SourceError
+from esewatch.model import Feed, Kind
 
 PREFIX = "windows_performancecounter"
 FORMATTED = f"{PREFIX}_formatted"
@@ -52,20 +56,10 @@ _COMPUTED = {
 }
 """Metrics of counters whose raw value is a sum or a part, not the value shown."""
 
-DISKS = "PhysicalDisk"
-_DISK_METRICS = {
-    "% Disk Read Time": "ese_device_read_seconds_total",
-    "% Disk Write Time": "ese_device_write_seconds_total",
-    "Disk Read Bytes/sec": "ese_device_read_bytes_total",
-    "Disk Write Bytes/sec": "ese_device_write_bytes_total",
-    "Disk Reads/sec": "ese_device_reads_total",
-    "Disk Writes/sec": "ese_device_writes_total",
-}
 _DISK_32_BIT = {"Disk Reads/sec", "Disk Writes/sec"}
-_DISK_NAMES = {name.lower(): name for name in _DISK_METRICS}
 _COLLECTOR = {
     metric.replace("ese_device", "windows_physical_disk"): name
-    for name, metric in _DISK_METRICS.items()
+    for name, metric in DISK_METRICS.items()
 }
 """Metrics of the collector physical_disk, whose names end as ours. Its `..._latency_seconds_total`
 assume a clock of 10 MHz and wrap at 32 bits of it, so they are not read."""
@@ -105,7 +99,7 @@ class Shown(NamedTuple):
         if not disk or disk.lower() == "_total":
             return None
         return Feed(
-            metric=_DISK_METRICS[self.counter],
+            metric=DISK_METRICS[self.counter],
             owner="device",
             name=disk,
             wraps=self.counter in _DISK_32_BIT,
@@ -121,9 +115,9 @@ def metric_name(*parts: str) -> str:
 def read_map(entries: Mapping[str, str]) -> dict[str, Shown]:
     r"""The shipped map with `entries` (metric -> `object\counter`) over it.
 
-    Raises SourceError for a counter that feeds no metric.
+    The configuration has seen that each counter feeds a metric (`is_read`).
     """
-    own = {name: _entry(name, path) for name, path in entries.items()}
+    own = {name: _shown(*counter_path(path)) for name, path in entries.items()}
     # Two counters of one series would be added up.
     taken = {_series(shown): shown.counter.lower() for shown in own.values()}
     shipped = {
@@ -170,7 +164,7 @@ def _names(object_name: str, name: str, *, computed: bool) -> Iterator[tuple[str
 
 def _shown(object_name: str, name: str) -> Shown:
     if object_name.lower() == DISKS.lower():
-        return Shown(DISKS, _DISK_NAMES[name.lower()], "total", counts=True)
+        return Shown(DISKS, disk_counter(name), "total", counts=True)
     kind = kind_of(object_name, name)
     return Shown(
         object=object_name,
@@ -178,21 +172,6 @@ def _shown(object_name: str, name: str) -> Shown:
         kind="level" if kind == "level" else "total",
         counts=kind == "rate",
     )
-
-
-def _entry(metric: str, path: str) -> Shown:
-    object_name, _, name = (part.strip() for part in path.strip("\\").partition("\\"))
-    if object_name.lower() == DISKS.lower():
-        known = name.lower() in _DISK_NAMES
-    else:
-        candidates = ("process/instance", "process", "_Total", "", "C:")
-        known = any(feed_of(object_name, instance, name) for instance in candidates)
-    if not known:
-        raise SourceError(
-            f"map: {metric}: {path!r} is not a counter that is read here; "
-            r"write it as `object\counter` of docs/inputs.md"
-        )
-    return _shown(object_name, name)
 
 
 def is_instances(shown: Shown) -> bool:
