@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.model import Event
+from esewatch.sources.logs.formats.json.json_events import UNKNOWN_FORM
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     STRINGS_703,
@@ -188,7 +189,8 @@ def test_an_event_as_broken_xml_is_one_complaint_and_the_next_is_read() -> None:
 def test_the_labels_of_a_loki_line_are_no_event() -> None:
     line = {"labels": {"source": "ESE", "event_id": "703"}, "line": "plain text", "timestamp": "x"}
 
-    assert events(json.dumps(line)) == []
+    fed = read(json.dumps(line))
+    assert (fed.records, fed.unreadable) == ([], [(0, UNKNOWN_FORM)])
 
 
 def test_a_multiline_message_of_the_text_form_is_whole() -> None:
@@ -247,4 +249,8 @@ def test_a_body_nested_too_deep_is_passed_over() -> None:
     for _ in range(300):
         deep = {"arrayValue": {"values": [deep]}}
 
-    assert_is_703(one(otlp(deep, any_value(body()))))
+    fed = read(otlp(deep, any_value(body())))
+    assert [reason for _, reason in fed.unreadable] == [UNKNOWN_FORM]
+    (found,) = fed.records
+    assert isinstance(found, Event)
+    assert_is_703(found)

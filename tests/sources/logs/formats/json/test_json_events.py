@@ -12,6 +12,7 @@ from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.model import Event
 from esewatch.sources.logs.formats.json import json_values
+from esewatch.sources.logs.formats.json.json_events import UNKNOWN_FORM
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     STRINGS_703,
@@ -80,6 +81,85 @@ def test_the_number_of_a_wrapper_is_no_event_id(number: object) -> None:
 def test_the_raw_event_of_a_search_in_splunk_is_opened() -> None:
     result = {"_time": "2007-06-21T03:14:15Z", "source": "WinEventLog:Application", "_raw": xml()}
     assert one(json.dumps({"result": result})) == one(xml())
+
+
+CLASSIC = f"""06/21/2007 03:14:15 AM
+LogName=Application
+EventCode=703
+EventType=4
+ComputerName=EX01.corp.example
+SourceName=ESE
+Type=Information
+RecordNumber=4711
+Keywords=Classic
+TaskCategory=Online Defragmentation
+OpCode=Info
+Message={TEXT_703}"""
+BESIDE = {"host": "EX01", "source": "WinEventLog:Application", "sourcetype": "WinEventLog"}
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_classic_text_of_splunk_is_read_with_the_time_beside_it(line_end: str) -> None:
+    text = CLASSIC.replace("\n", line_end)
+    collected = one(json.dumps({"time": TIME, **BESIDE, "index": "main", "event": text}))
+    assert_is_703(collected, strings=False)
+    assert_is_703(one(json.dumps({"result": {"_time": TIME, "_raw": text}})), strings=False)
+    alone = one(json.dumps({"preview": False, "result": {"_raw": text}}))
+    assert (alone.time, alone.event_id) == (int(TIME), 703)
+
+
+def test_the_fields_of_an_event_for_the_collector_of_splunk_are_read() -> None:
+    fields = {"EventCode": 703, "SourceName": "ESE", "Message": TEXT_703, "RecordNumber": 4711}
+    more = {"LogName": "Application", "Type": "Information", "ComputerName": "EX01.corp.example"}
+    found = one(json.dumps({"time": str(TIME), **BESIDE, "event": fields | more}))
+    assert_is_703(found, strings=False)
+    assert one(json.dumps({"time": TIME, **BESIDE, "event": fields})).computer == "EX01"
+    assert one(json.dumps({**BESIDE, "event": event()})) == one(json.dumps(event()))
+    assert one(json.dumps({**BESIDE, "event": xml()})) == one(xml())
+
+
+TAGS = {
+    "Channel": "Application",
+    "Computer": "EX01.corp.example",
+    "EventID": "703",
+    "Keywords": "Classic",
+    "Level": "4",
+    "LevelText": "Information",
+    "Source": "ESE",
+    "Task": "8",
+    "host": "EX01",
+}
+
+
+def test_an_event_of_telegraf_is_read_whichever_fields_are_its_tags() -> None:
+    strings = {f"Data_{number}": text for number, text in enumerate(STRINGS_703, 1)}
+    fields = {
+        "EventRecordID": 4711,
+        "Message": TEXT_703,
+        "TimeCreated": "2007-06-21T03:14:15.123456Z",
+        "Version": 0,
+        **strings,
+    }
+    metric = {"fields": fields, "name": "win_eventlog", "tags": TAGS, "timestamp": 1182395655}
+    assert_is_703(one(json.dumps(metric)))
+    for name in ("EventID", "Source", "Computer"):
+        few = {key: item for key, item in TAGS.items() if key != name}
+        moved = {**metric, "tags": few, "fields": {**fields, name: TAGS[name]}}
+        assert_is_703(one(json.dumps(moved)))
+    assert [each.event_id for each in events(json.dumps({"metrics": [metric, metric]}))] == [
+        703
+    ] * 2
+    text = json.dumps({**metric, "fields": {k: v for k, v in fields.items() if k not in strings}})
+    assert_is_703(one(text), strings=False)
+    many = 5 * f"{json.dumps(metric)}\n"
+    assert [each.strings for each in events(many)] == [STRINGS_703] * 5
+
+
+def test_objects_of_no_known_form_that_name_ese_are_told_once_a_file() -> None:
+    unknown = json.dumps({"what": {"prov": "ESE", "number": 703}}) + "\n"
+    fed = read(unknown * 3 + json_line() + "\n" + json.dumps({"what": "THESE"}) + "\n")
+    assert fed.unreadable == [(0, UNKNOWN_FORM)]
+    assert len(fed.records) == 1
 
 
 def test_attributes_beside_their_elements_are_read() -> None:

@@ -42,6 +42,7 @@ _OPENED = frozenset(
 """First keys of what may be a wrapper of many records."""
 _CERTAIN = tuple(f'"{name}"'.encode() for name in ESE_PROVIDERS if "*" not in name)
 """Pieces of JSON that are hits of the prefilter for sure."""
+UNKNOWN_FORM = "an object names ESE and is an event of no known form: such ones are not read"
 _SIZES = (4096, 65536, RECORD_LIMIT)
 
 
@@ -159,7 +160,7 @@ class JsonEvents:
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             return False
         before = len(harvest.records)
-        self._take(value, at, harvest)
+        self._take(value, line, at, harvest)
         if len(harvest.records) == before + 1 and not self._own:
             self._plan.learn(value)
         return True
@@ -229,7 +230,7 @@ class JsonEvents:
             harvest.complain(start, "the JSON object does not end")
             return self._give_up(data, start)
         if _hit_between(hits, start, start + length):
-            self._take(value, start, harvest)
+            self._take(value, data[start : start + length], start, harvest)
         return start + length
 
     def _give_up(self, data: bytes, start: int) -> int:
@@ -237,17 +238,21 @@ class JsonEvents:
         self._broken_at = start - (data.rfind(b"\n", 0, start) + 1)
         return data.find(b"\n", start) + 1 or len(data)
 
-    def _take(self, value: object, start: int, harvest: Harvest) -> None:
+    def _take(self, value: object, text: bytes, start: int, harvest: Harvest) -> None:
         own = own_object(value)
         self._own = own is not None
         if own is not None:
             self._maker.add_own(own, harvest)
             return
+        is_known = False
         for found in events_in(value):
+            is_known = True
             if found.broken:
                 harvest.complain(start, found.broken)
             else:
                 self._maker.add(found, start, harvest)
+        if not is_known and any(piece in text for piece in _CERTAIN):
+            self._maker.remark(start, UNKNOWN_FORM, harvest)
 
     def save(self) -> bytes:
         """See `follow.Decoder.save`."""

@@ -31,6 +31,7 @@ _WRAPPERS = (
     "results",
     "hits",
     "items",
+    "metrics",
     "line",
     "streams",
     "values",
@@ -54,7 +55,9 @@ POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3}
 _PARAMS = tuple(f"param{number}" for number in range(1, 257))
 _WORDS = frozenset({str})
 _XML = re.compile(r"\s*<(?:\?xml|Event[\s>])")
-_TEXT_FORM = "ProviderName="
+_SECONDS = re.compile(r"\d{1,10}(?:\.\d{1,9})?", re.ASCII)
+_SPLUNK = (("event", "time"), ("_raw", "_time"))
+"""Text of an event and its time: of the HTTP Event Collector, and of a search's result."""
 STRING_KEYS = (
     "stringinserts",
     "insertionstrings",
@@ -133,13 +136,57 @@ def _text_with_strings(value: Mapping[str, object]) -> Found | None:
 
     Source: Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_Text`).
     """
-    text = value.get("log")
-    if not isinstance(text, str) or not text.startswith(_TEXT_FORM):
+    return _event_of_lines(value.get("log"), StringInserts=value.get("StringInserts"))
+
+
+def _splunk_event(value: Mapping[str, object]) -> Found | None:
+    """Lines `SourceName=ESE` behind one with a local time, the message last, or fields.
+
+    The time is beside them.
+    Source: Splunk, "Monitor Windows event log data" (`renderXml=false`).
+    """
+    for text, time in _SPLUNK:
+        found = _event_of_lines(value.get(text))
+        if found is not None:
+            found.time = _epoch(value.get(time)) or found.time
+            return found
+    fields = value.get("event")
+    if not isinstance(fields, dict) or "sourcetype" not in value:
         return None
-    head, _, message = text.partition("\nMessage=")
-    lines = (line.partition("=") for line in head.splitlines())
-    fields: dict[str, object] = {name: item for name, _, item in lines}
-    return _flat_event({**fields, "Message": message, "StringInserts": value.get("StringInserts")})
+    return _flat_event({"time": _epoch(value.get("time")), "host": value.get("host"), **fields})
+
+
+def _epoch(value: object) -> object:
+    """The collector takes its seconds as text, too."""
+    return float(value) if isinstance(value, str) and _SECONDS.fullmatch(value) else value
+
+
+def _event_of_lines(text: object, **more: object) -> Found | None:
+    if not isinstance(text, str):
+        return None
+    head, is_event, message = text.replace("\r\n", "\n").partition("\nMessage=")
+    if not is_event:
+        return None
+    first, *lines = head.split("\n")
+    if "=" in first:
+        lines.append(first)
+    else:
+        more["Date"] = first
+    fields: dict[str, object] = {
+        name: item for name, _, item in (line.partition("=") for line in lines)
+    }
+    return _flat_event({**fields, "Message": message, **more})
+
+
+def _telegraf_event(value: Mapping[str, object]) -> Found | None:
+    """Fields and tags of the plugin `win_eventlog`, which fields are which is a setting there.
+
+    Source: Telegraf, `plugins/inputs/win_eventlog/README.md`.
+    """
+    fields, tags = value.get("fields"), value.get("tags")
+    if not isinstance(fields, dict) or not isinstance(tags, dict):
+        return None
+    return _flat_event({**fields, **tags})
 
 
 def _tree_event(value: Mapping[str, object]) -> Found | None:
@@ -164,6 +211,8 @@ def _flat_event(value: Mapping[str, object]) -> Found | None:
 _SHAPES: tuple[Callable[[Mapping[str, object]], Found | None], ...] = (
     _xml_with_message,
     _text_with_strings,
+    _splunk_event,
+    _telegraf_event,
     _tree_event,
     _flat_event,
 )
