@@ -36,6 +36,8 @@ def test_a_pass_whose_start_was_not_seen_goes_by_its_marks() -> None:
     rest = rest_of_scan(None, [60 * HOUR], marks(10, 20), 100)
     assert rest is not None
     assert rest.seen == 0.2
+    # From the first mark on: 10 pages in 6 hours of its own, 0.6 h a page of the past as well.
+    assert rest.left.quantile(0.5) == pytest.approx(80 * 0.6 * HOUR)
     assert rest_of_scan(None, [60 * HOUR], marks(10), 100) is None
 
 

@@ -14,6 +14,8 @@ LONGEST = 8 << 20
 """A longer line, or a record that is not complete within so many bytes, is skipped."""
 
 HEAD = 64 << 10
+_LEAST_ZEROS = 16
+"""Fewer are a part of the data: a binary counter log begins with two."""
 _THROWN_BLOCKS = 512
 
 
@@ -31,8 +33,10 @@ def _first_data(raw: RawFile) -> tuple[int, bytes]:
         head = read_at(raw, at, HEAD)
         zeros = len(head) - len(head.lstrip(b"\0"))
         if zeros < len(head):
+            if at + zeros < _LEAST_ZEROS:
+                return at, head
             first = at + zeros - zeros % 2  # half a character of UTF-16 may be zero
-            return first, read_at(raw, first, HEAD) if zeros > 1 else head
+            return first, read_at(raw, first, HEAD)
         behind = raw.next_data(at + len(head)) if len(head) == HEAD else None
         if behind is None or at > _THROWN_BLOCKS * BLOCK:
             return at, head
