@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -33,6 +34,23 @@ def of_system(monkeypatch: pytest.MonkeyPatch, folder: Path, *, writable: bool) 
     monkeypatch.setattr("esewatch.cli.options.default_settings", lambda: changed)
     monkeypatch.setattr(os, "access", lambda *_: writable)
     return journal
+
+
+def test_a_home_that_may_not_be_entered_has_no_journal(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = of_system(monkeypatch, machine / "var", writable=False)
+    journal.parent.mkdir()
+
+    known = os.stat
+
+    def barred(path: Any, **more: Any) -> os.stat_result:
+        if "state" in Path(path).parts:
+            raise PermissionError(13, "Permission denied")
+        return known(path, **more)
+
+    monkeypatch.setattr(os, "stat", barred)
+    assert load_settings(told()).journal == str(journal)
 
 
 @pytest.mark.parametrize("runs", [True, False])

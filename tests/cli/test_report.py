@@ -13,6 +13,7 @@ import pytest
 from esewatch.cli import main
 from esewatch.cli.inputs import report
 from tests.expose.html import Page, assert_self_contained
+from tests.support.edb import write_edb
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.farm import build
 
@@ -62,6 +63,49 @@ def test_the_last_line_of_the_output_is_the_result(
     assert capsys.readouterr().out == "1 database: 1 never verified\n"
     main(["report", str(log), str(tmp_path / "x.evtx"), "-o", str(tmp_path / "report.html")])
     assert capsys.readouterr().out.endswith("; 1 input could not be read\n")
+
+
+def test_a_file_that_no_report_wrote_is_not_replaced(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = log.read_bytes()
+    for output in (log, Path(__file__)):
+        assert main(["report", str(log), "-o", str(output)]) == 2
+        said = f"esewatch: {output}: exists and is not from an earlier report: "
+        assert capsys.readouterr().err.startswith(said)
+    assert log.read_bytes() == before
+    (tmp_path / "new.html").touch()
+    for _ in range(2):
+        assert main(["report", str(log), "-o", str(tmp_path / "new.html")]) == 0
+
+
+def test_names_beyond_the_limit_are_told_by_report_and_advise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(tmp_path / "logs", NOW)
+    (tmp_path / "few.yml").write_text("max_databases: 1\n")
+    inputs = ["--config.file", str(tmp_path / "few.yml"), str(tmp_path / "logs")]
+    page = tmp_path / "report.html"
+    for command in (["report", *inputs, "-o", str(page)], ["advise", *inputs]):
+        assert main(command) == 1
+        out, err = capsys.readouterr()
+        assert "not taken in, as max_databases is reached" in err
+        assert "there are only counters" not in err
+        if command[0] == "report":
+            assert out.endswith("; names beyond max_databases were not taken in\n")
+    assert "not taken in, as max_databases is reached" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("command", ["config check", "events LOG", "scan EDB", "header EDB"])
+def test_a_closed_stream_changes_no_exit_status(
+    command: str, closed: str, log: Path, tmp_path: Path
+) -> None:
+    edb = write_edb(tmp_path / "a.edb").path
+    words = command.replace("LOG", str(log)).replace("EDB", str(edb))
+    shell = f"{sys.executable} -m esewatch {words} {closed}"
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
 
 @pytest.mark.parametrize("mistyped", ["none.evtx", "none/*.evtx", "empty"])

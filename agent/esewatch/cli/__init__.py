@@ -11,6 +11,7 @@ from esewatch.cli import block_sighup  # noqa: F401 - before what takes time
 import argparse
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -71,6 +72,14 @@ def command_line(command: str = "") -> argparse.ArgumentParser:
     return parser
 
 
+def _open_closed_streams() -> None:
+    """Streams that the caller has closed (`>&-`) take everything and keep nothing."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
 def _speak_utf_8() -> None:
     """Paths and names of the data are printed whatever the terminal's locale is."""
     for stream in (sys.stdout, sys.stderr):
@@ -86,6 +95,7 @@ def _failed(error: Exception | str) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
+    _open_closed_streams()
     _speak_utf_8()
     words = list(sys.argv[1:] if arguments is None else arguments)
     options = command_line(words[0] if words else "").parse_args(words)

@@ -66,7 +66,9 @@ def _own_journal(journal: Path, *, runs: bool) -> Path:
         own = Path(state).expanduser() / "esewatch" / journal.name
     except RuntimeError:  # an account without a home folder
         return journal
-    return own if runs or own.exists() or not journal.parent.is_dir() else journal
+    # A home that may not be entered has none: os.path.exists never raises.
+    is_there = os.path.exists(own)  # noqa: PTH110
+    return own if runs or is_there or not journal.parent.is_dir() else journal
 
 
 def _writable(folder: Path) -> bool:

@@ -234,7 +234,7 @@ def _add_window(imported: Imported, opening: ScheduleSlot | None, timezone: str)
 
 
 def _rules(databases: list[_Database], remarks: list[str]) -> list[DatabaseRule]:
-    """One rule a database; one a server where a copy is on several or paths are the same.
+    """One rule a database and server: on another computer its path is that of another database.
 
     Of rules for the same path those that hold on every computer come last: the first match wins.
     """
@@ -244,13 +244,13 @@ def _rules(databases: list[_Database], remarks: list[str]) -> list[DatabaseRule]
         shared = paths[database.path.lower()] > 1
         if shared and not database.servers:
             remarks.append(f"{quote(database.name)}: its path is that of another database too")
-        told_apart = shared or len(database.servers) > 1
-        rules += _rules_of(database, database.servers if told_apart else [])
+        rules += _rules_of(database)
     return sorted(rules, key=lambda rule: not rule.computer and paths[rule.match.lower()] > 1)
 
 
-def _rules_of(database: _Database, servers: list[str]) -> Iterator[DatabaseRule]:
-    """A rule for each of `servers`, or one that holds on every computer."""
+def _rules_of(database: _Database) -> Iterator[DatabaseRule]:
+    """A rule for each of its servers; without any one that holds on every computer."""
+    servers = database.servers
     computers: Sequence[str | None] = servers or (None,)
     for server in computers:
         others = [other for other in servers if other != server]

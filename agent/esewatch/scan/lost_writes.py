@@ -21,6 +21,7 @@ from esewatch.ese.pages.flush_map.map_header import (
 from esewatch.ese.pages.header import NotDatabase
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import HEADER_PAGES
+from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.page_reading import read_pages
@@ -71,12 +72,15 @@ def lost_writes(
     (`map_header.why_not_comparable`): the engine deletes such a map and mounts without it, so
     it never speaks against a copy. `only_proofs`: the pages are not read where the map was not
     completed, as it proves nothing then. `pace` is asked before each read, and may end it.
-    Memory: one chunk of pages and one page of the map. Raises OSError where a file cannot be
-    opened, its header or the map not read, or the device is gone.
+    Memory: one chunk of pages and one page of the map. Raises OSError where the database cannot
+    be opened, its header or the map not read, or the device is gone.
     """
     database = DatabaseFile(database_path)
     try:
-        flush_map = DatabaseFile(map_path)
+        try:
+            flush_map = DatabaseFile(map_path)
+        except OSError as error:
+            return LostWrites(state="unknown", reason=why_not_opened(map_path, error))
         try:
             return _compared(database, flush_map, pace or Pace(), only_proofs=only_proofs)
         finally:

@@ -16,6 +16,16 @@ def is_gone(error: OSError) -> bool:
     return error.errno in _GONE
 
 
+def may_be_good(error: OSError) -> bool:
+    """True if the file was not read at all: no permission, in use, or no resources for it."""
+    return (
+        isinstance(error, PermissionError)
+        or is_gone(error)
+        or error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+        or getattr(error, "winerror", None) in _IN_USE
+    )
+
+
 def why_not_opened(path: str, error: Exception) -> str:
     """Reason why `path` cannot be opened, and the remedy."""
     what = getattr(error, "strerror", None) or str(error)
@@ -30,6 +40,8 @@ def why_not_opened(path: str, error: Exception) -> str:
 
 def why_not_read(path: str, error: OSError) -> str:
     """Reason why the rest of `path` cannot be read."""
+    if isinstance(error, FileNotFoundError | PermissionError):
+        return why_not_opened(path, error)
     what = error.strerror or str(error)
     if is_gone(error):
         return f"{path}: disappeared while it was read ({what}): is its volume still there?"

@@ -1,6 +1,7 @@
 """Results of a scan: bad pages, counts, position, how it ended."""
 
 import math
+import os
 from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate
@@ -40,6 +41,17 @@ class ScannedBadPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """All of them where a large page has more than one."""
     written_as: int | None = None
     """Of a wrong page: the number under which it was actually written."""
+
+
+FileState = tuple[int, int, int]
+"""Number (inode), time of the last change in nanoseconds, and bytes of a file: another file in its
+place, or one that was written to, has others. The device is left out: it has another number when
+it is mounted again."""
+
+
+def file_state(status: os.stat_result) -> FileState:
+    """The state of a file, to tell it from another one."""
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 class Counts(msgspec.Struct, kw_only=True):
@@ -88,6 +100,25 @@ class Place(msgspec.Struct, kw_only=True):
     taken: float
     """Epoch seconds of the oldest content that the pass has read (semantics.md 3)."""
     counts: Counts
+    file_state: FileState = (0, 0, 0)
+    """That of the file when the pass began; zeros in a position of an earlier version."""
+    mixed: bool = False
+    """The pass went on where the file was no more as it had been."""
+
+
+def why_not_one_state(place: Place) -> str:
+    """Reason why what a pass has read up to now is no one state of its file, empty where it is."""
+    if place.mixed:
+        return "between two parts of the pass it was replaced or written to"
+    try:
+        now = file_state(os.stat(place.path))  # noqa: PTH116 - a name is bytes
+    except FileNotFoundError:
+        return "it was deleted or renamed meanwhile"
+    except OSError as error:
+        return f"its state cannot be read again: {error.strerror}"
+    if now[0] != place.file_state[0]:
+        return "another file took its place meanwhile"
+    return "" if now == place.file_state else "it was written to meanwhile"
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from esewatch.cli import main
 from esewatch.scan.devices.device_lock import DeviceLock
+from esewatch.scan.reading.reading import DatabaseFile
 from esewatch.scan.recovery import backup_trailer as backup_trailer_module
 from tests.cli.one_disk import OneDisk
 from tests.scan.faulty import disk_below
@@ -387,6 +389,59 @@ def test_a_log_that_is_a_link_that_cannot_be_followed_is_bad(
 
     assert found["verdict"] == "not_restorable"
     assert "File name too long" in found["reasons"][0]
+
+
+def without_permission(monkeypatch: pytest.MonkeyPatch, module: str, path: Path) -> None:
+    """What root does not see: this file may not be read."""
+
+    class Barred(DatabaseFile):
+        def __init__(self, named: str, *, buffered: bool = False) -> None:
+            if named == str(path):
+                raise PermissionError(errno.EACCES, "Permission denied", named)
+            super().__init__(named, buffered=buffered)
+
+    monkeypatch.setattr(f"esewatch.{module}.DatabaseFile", Barred)
+
+
+def test_a_log_without_permission_to_read_it_may_be_good(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    without_permission(monkeypatch, "scan.recovery.log_folder", copy.logs[LAST])
+
+    found = verdict(capsys, copy.edb.path)
+
+    assert (found["verdict"], found["required_logs"]["bad"]) == ("unknown", [])
+    assert f"{copy.logs[LAST]}: no permission to read it" in found["reasons"][0]
+
+
+def test_logs_none_of_which_may_be_read_are_not_missing(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    for number, log in copy.logs.items():
+        if number != LAST:
+            log.unlink()
+    without_permission(monkeypatch, "scan.recovery.log_folder", copy.logs[LAST])
+
+    found = verdict(capsys, copy.edb.path)
+
+    assert found["required_logs"]["missing"] == [10, 11, 13]
+    assert found["required_logs"]["bad"] == []
+
+
+def test_a_flush_map_without_permission_proves_nothing_and_is_no_error(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edb = write_edb(tmp_path / "a.edb")
+    flush_map = tmp_path / "a.jfm"
+    flush_map.write_bytes(bytes(8192))
+    without_permission(monkeypatch, "scan.lost_writes", flush_map)
+
+    found = verdict(capsys, edb.path)
+
+    assert (found["verdict"], found["flush_map"]["state"]) == ("restorable", "unknown")
+    assert "no permission to read it" in found["flush_map"]["reason"]
 
 
 def test_without_a_current_log_it_says_how_to_begin(tmp_path: Path, capsys: Captured) -> None:

@@ -22,7 +22,7 @@ from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
 from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
-from esewatch.cli.inputs.as_of import ComputerGroup, as_of, state_of
+from esewatch.cli.inputs.as_of import ComputerGroup, as_of, state_of, tell_dropped
 from esewatch.cli.inputs.reader import HEALTHY, WRONG, Reader
 from esewatch.cli.options import (
     add_config_option,
@@ -74,11 +74,12 @@ def print_advice(options: argparse.Namespace) -> int:
     if not options.paths:
         state = journaled(settings)
         _tell_unknown(state)
+        is_part = tell_dropped(state)
         now = time.time()
         told = _told(state, settings, asked, now)._replace(lone=lone_instances(state, now))
         _print(told, options)
         _tell_never_proven(told.advice)
-        return WRONG if needs_a_person(told.advice) else HEALTHY
+        return WRONG if is_part or needs_a_person(told.advice) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True, beside=True)
     state = state_of(reader, settings)
     if reader.nothing_read:
@@ -86,6 +87,7 @@ def print_advice(options: argparse.Namespace) -> int:
     for each in namesakes(state.hosts, settings):
         print(f"esewatch: {visible(each.sentence)}", file=sys.stderr)
     _tell_unknown(state)
+    is_part = tell_dropped(state)
     advice: list[Advice] = []
     answers: dict[DatabaseKey, WhatIf] = {}
     lone: list[LoneInstance] = []
@@ -100,7 +102,7 @@ def print_advice(options: argparse.Namespace) -> int:
     lone.sort(key=lambda each: (each.computer, each.ese_instance.lower()))
     _print(AdviceOutput(advice, answers, lone), options)
     _tell_never_proven(advice)
-    return reader.status(wrong=needs_a_person(advice))
+    return reader.status(wrong=is_part or needs_a_person(advice))
 
 
 class AdviceOutput(NamedTuple):
@@ -141,7 +143,7 @@ def _tell_unknown(state: State) -> None:
         for key, each in sorted(state.instances.items())
         if PAGES_READ in each.totals and key not in known
     ]
-    if unknown:
+    if unknown and not state.databases_dropped:
         rest = len(unknown) - NAMED
         more = [counted(rest, "other instance")] if rest > 0 else []
         print(

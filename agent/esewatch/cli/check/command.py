@@ -17,7 +17,7 @@ from esewatch.cli.check.deep import Deep
 from esewatch.cli.inputs.reader import HEALTHY, WRONG, progress_bar
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_options import add_scan_options, listed, run_scan
-from esewatch.cli.scan.scan_paths import FoundDatabases, find_databases
+from esewatch.cli.scan.scan_paths import FoundDatabases, find_databases, is_companion
 from esewatch.cli.scan.scan_run import Reported
 from esewatch.cli.scan.scan_text import json_line
 from esewatch.ese.pages.header import Header
@@ -96,8 +96,8 @@ def _databases(paths: Sequence[str]) -> FoundDatabases:
     errors: list[str] = []
     for path in paths:
         found = find_databases([path])
-        files.update(dict.fromkeys(file for file in found.files if not _is_companion(file)))
-        if found.files or not any(map(_is_companion, _files_below(path))):
+        files.update(dict.fromkeys(file for file in found.files if not is_companion(file)))
+        if found.files or not any(map(is_companion, _files_below(path))):
             errors += found.errors
     if not files and not errors:
         errors.append(f"{paths[0]}: no ESE database is named, and nothing else has a verdict")
@@ -107,10 +107,6 @@ def _databases(paths: Sequence[str]) -> FoundDatabases:
 def _files_below(path: str) -> Iterator[str]:
     for place, _, names in os.walk(path):
         yield from (str(Path(place, name)) for name in names)
-
-
-def _is_companion(path: str) -> bool:
-    return Path(path).suffix.lower() in (".log", ".jtx", ".jrs", ".chk", ".jfm")
 
 
 class _Logs:

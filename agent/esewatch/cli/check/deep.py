@@ -49,7 +49,7 @@ class Deep:
             trailer = trailer_of(header, path) if header is not None else None
             return Beyond(self._structure(path), self._lost_writes(path), trailer)
         except OSError as error:
-            complain(why_not_read(result.path, error))
+            complain(why_not_read(str(error.filename or result.path), error))
             return Beyond(Structure(checked=False, reason=STOPPED) if self._options.deep else None)
 
     def _pace(self) -> Pace:

@@ -3,6 +3,7 @@
 `advise` and `report` know nothing that came after it.
 """
 
+import sys
 import time
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
@@ -12,10 +13,12 @@ import msgspec
 
 from esewatch.cli.inputs.reader import Reader
 from esewatch.config import Settings
+from esewatch.expose.pages.problems.source_problems import dropped_sentence
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import HISTORY_SECONDS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
+from esewatch.names import visible
 
 DAY = 86400.0
 
@@ -29,6 +32,14 @@ class ComputerGroup(NamedTuple):
     """Their databases only."""
     dated: bool = True
     """False: no record of theirs has a time, so that they are judged as of now."""
+
+
+def tell_dropped(state: State) -> bool:
+    """Tell on standard error of names beyond `max_databases`; True if there are some."""
+    sentence = dropped_sentence(state)
+    if sentence:
+        print(f"esewatch: {visible(sentence)}: set it higher in a configuration", file=sys.stderr)
+    return bool(sentence)
 
 
 def state_of(reader: Reader, settings: Settings) -> State:

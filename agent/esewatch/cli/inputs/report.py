@@ -15,7 +15,7 @@ from esewatch.advice.advise import advise, needs_a_person
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.history.surroundings import is_damaged, surroundings
-from esewatch.cli.inputs.as_of import as_of, state_of
+from esewatch.cli.inputs.as_of import as_of, state_of, tell_dropped
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.cli.output import naming
@@ -91,15 +91,22 @@ def write_report(options: argparse.Namespace) -> int:
         )
     print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
     print(visible(result_sentence(report)))
-    wrong = not report.read.records or bool(untimed) or is_damaged(state, settings)
+    is_part = tell_dropped(state)
+    wrong = not report.read.records or bool(untimed) or is_part or is_damaged(state, settings)
     return reader.status(wrong=wrong or any(needs_a_person(each.advice) for each in advised))
 
 
 def _check_folder(output: Path) -> None:
-    """Raises EsewatchError where the file cannot be written: before an hour of reading."""
+    """Raises EsewatchError where the file cannot be written, or is none of a report: before an
+    hour of reading.
+    """
     if output.is_dir():
         raise EsewatchError(
             f"{output}: is a folder: name a file in it, such as {output}/report.html"
+        )
+    if output.is_file() and output.stat().st_size and not _is_report(output):
+        raise EsewatchError(
+            f"{output}: exists and is not from an earlier report: move it away or choose another -o"
         )
     for folder in (output.parent, _real(output).parent):
         if not folder.is_dir():
@@ -162,8 +169,11 @@ def _write_details(pages: DatabasePages, report: ReportPage, folder: Path, outpu
 
 def _is_detail(path: Path) -> bool:
     """True if an earlier report wrote this page: by its name and its title."""
-    if not _DETAIL.fullmatch(path.name) or path.is_symlink() or not path.is_file():
-        return False
+    is_named = _DETAIL.fullmatch(path.name) and not path.is_symlink() and path.is_file()
+    return bool(is_named) and _is_report(path)
+
+
+def _is_report(path: Path) -> bool:
     with path.open("rb") as file:
         return _TITLE in file.read(_HEAD_BYTES)
 

@@ -41,6 +41,11 @@ def find_databases(named: Sequence[str]) -> FoundDatabases:
     return FoundDatabases(list(files), errors)
 
 
+def is_companion(path: str) -> bool:
+    """True if the file has the name of a log, a checkpoint or a flush map."""
+    return Path(path).suffix.lower() in (".log", ".jtx", ".jrs", ".chk", ".jfm")
+
+
 def _why_nothing(name: str) -> str:
     if glob.has_magic(name):
         return "no file matches"
@@ -61,7 +66,8 @@ def _below(folder: str, errors: list[str]) -> list[str]:
                 if Path(path).is_file() and _is_database(path):
                     found.append(path)
             except OSError as error:
-                wrong.append(why_not_opened(path, error))
+                if not is_companion(path):  # a check that needs it says so
+                    wrong.append(why_not_opened(path, error))
     if not found and not wrong:
         wrong.append(f"{folder}: no ESE database in this folder or below it")
     errors += wrong

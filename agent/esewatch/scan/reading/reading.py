@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 from esewatch.scan.reading import direct, os_page_cache
+from esewatch.scan.results import FileState, file_state
 
 _PROOFS = 8
 """Direct reads that are checked for pages left in the cache, until one proves that there
@@ -59,6 +60,10 @@ class DatabaseFile:
     def size(self) -> int:
         """Bytes, now. Raises OSError."""
         return self._status().st_size
+
+    def state(self) -> FileState:
+        """The present state of the file, to tell it from another one. Raises OSError."""
+        return file_state(self._status())
 
     def ask_for(self, offset: int, length: int) -> None:
         """Begin a read of these bytes from the disk into the page cache, without waiting for it.

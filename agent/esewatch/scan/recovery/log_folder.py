@@ -15,7 +15,7 @@ from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, pa
 from esewatch.ese.logs.log_names import LogName, parse_log_name
 from esewatch.ese.pages.header import Header
 from esewatch.ese.pages.header_fields import Signature
-from esewatch.scan.open_errors import why_not_opened
+from esewatch.scan.open_errors import may_be_good, why_not_opened
 from esewatch.scan.reading.reading import DatabaseFile
 
 AT_ONCE: Final = 32
@@ -27,13 +27,17 @@ _BEGINNING: Final = max(LOG_HEADER_BYTES, CHECKPOINT_BYTES)
 
 
 class LogFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that is named like a log. `header` None: `reason` says why."""
+    """A file that is named like a log. `header` None: `reason` says why.
+
+    `is_read` False: it was not read at all (no permission), and may be good.
+    """
 
     path: str
     name: LogName
     size: int
     header: LogHeader | None
     reason: str = ""
+    is_read: bool = True
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -74,7 +78,7 @@ class LogFolders:
             key
             for key, logs in self._logs.items()
             if any(log.header and log.header.signature == signature for log in logs)
-        ]
+        ] or [key for key, logs in self._logs.items() if not any(log.is_read for log in logs)]
         if not found:
             return None
         place = str(Path(database).parent)
@@ -155,7 +159,8 @@ def _log(path: str, name: LogName, beginning: _Beginning | OSError) -> LogFile |
     """None: the file is named like a log, and is none of the engine's."""
     if isinstance(beginning, OSError):
         reason = why_not_opened(path, beginning)
-        return LogFile(path=path, name=name, size=0, header=None, reason=reason)
+        is_read = not may_be_good(beginning)
+        return LogFile(path=path, name=name, size=0, header=None, reason=reason, is_read=is_read)
     data, size = beginning.data[:LOG_HEADER_BYTES], beginning.size
     header = parse_log_header(data)
     if isinstance(header, LogHeader):
@@ -212,7 +217,7 @@ def _fault(log: LogFile, signature: Signature, generation: int) -> str:
     """Fault of the file as a log of this generation; empty: its header is as it must be."""
     header = log.header
     if header is None:
-        return log.reason
+        return log.reason if log.is_read else ""
     if header.signature != signature:
         return "it is of another series of logs (log signature)"
     if header.generation != generation:

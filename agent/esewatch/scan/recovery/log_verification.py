@@ -9,7 +9,7 @@ import msgspec
 from esewatch.ese.logs.log_header import FIRST_WITH_SEGMENTS, SEGMENT_BYTES, LogHeader
 from esewatch.ese.logs.segments import FIRST_SEGMENT, SegmentCheck, Segments
 from esewatch.ese.pages.header import Header
-from esewatch.scan.open_errors import why_not_opened
+from esewatch.scan.open_errors import may_be_good, why_not_opened
 from esewatch.scan.recovery.log_folder import (
     LogFile,
     LogFolders,
@@ -57,7 +57,8 @@ def verify_logs(
         for generation, log in wanted.items():
             fault = series.faults.get(generation, "")
             if fault or log.header is None:
-                found[generation], before = LogCheck(fault=fault), None
+                found[generation] = LogCheck(fault=fault, doubt="" if fault else log.reason)
+                before = None
                 continue
             if before is not None and before.header.generation != generation - 1:
                 before = None
@@ -135,7 +136,8 @@ def _verified(
     try:
         segments = _segments(log.path, header, reader)
     except OSError as error:
-        return LogCheck(fault=why_not_opened(log.path, error)), None
+        why = why_not_opened(log.path, error)
+        return LogCheck(doubt=why) if may_be_good(error) else LogCheck(fault=why), None
     if segments.corrected:
         listed = ", ".join(map(str, segments.corrected))
         doubt = f"a bit is flipped in segment {listed}; the engine corrects it by its checksum"

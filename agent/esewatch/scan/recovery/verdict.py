@@ -19,7 +19,7 @@ from esewatch.scan.recovery.log_folder import (
     replay_generations,
 )
 from esewatch.scan.recovery.log_verification import LogCheck
-from esewatch.scan.results import FileResult, Outcome, RequiredLogs, Verdict
+from esewatch.scan.results import FileResult, Outcome, RequiredLogs, Verdict, why_not_one_state
 from esewatch.scan.structure.structure_check import STOPPED, Structure
 
 MAX_NAMED: Final = 1000
@@ -122,6 +122,8 @@ def _of_pages(result: FileResult) -> Iterable[_Found]:
     if result.ended != "complete" or result.place is None:
         why = result.reason or "it was not read to its end"
         yield "unknown", f"Not all pages were read: {why}."
+    elif why := why_not_one_state(result.place):
+        yield "unknown", f"What was read is not one state of the file: {why}. Check it again."
     counts = result.place.counts if result.place else None
     if counts is None or not counts.bad():
         return

@@ -183,6 +183,7 @@ class _Scan:
             began=began,
             taken=taken,
             counts=Counts(bytes=min(first, self._size)),
+            file_state=self._file.state(),
         )
         why = "" if place is None else _unfit(place, fresh, self._end)
         if why:
@@ -190,7 +191,13 @@ class _Scan:
         if place is None or why:
             self._tally = Tally(fresh)
         else:
-            place = msgspec.structs.replace(place, taken=min(place.taken, taken), size=self._size)
+            place = msgspec.structs.replace(
+                place,
+                path=fresh.path,
+                taken=min(place.taken, taken),
+                size=self._size,
+                mixed=place.mixed or place.file_state != fresh.file_state,
+            )
             self._tally = Tally(place)
 
     def steps(self, known_bad: Sequence[int]) -> Iterator[ScanStep]:
@@ -208,7 +215,9 @@ class _Scan:
         if self._failed:
             return "failed"
         if self._tally.offset >= self._end:
-            return None if self._went_on() else "complete"
+            if self._went_on():
+                return None
+            return "failed" if self._is_another() else "complete"
         size = self._file.size()
         if size < self._end:
             self._remarks.append(
@@ -223,6 +232,19 @@ class _Scan:
             self._failed = f"{self._file.path}: reads end before the end of the file"
             return "failed"
         return None
+
+    def _is_another(self) -> bool:
+        """True if another database was written over this one; `_failed` says so then."""
+        if self._file.state() == self._tally.place().file_state:
+            return False
+        header = read_header(self._file, sleep=self._pace.sleep)
+        if not isinstance(header, NotDatabase) and (
+            (signature_of(header), header.page_size)
+            == (signature_of(self._header), self._page_size)
+        ):
+            return False
+        self._failed = f"{self._file.path}: another file was written over it while it was read"
+        return True
 
     def _went_on(self) -> bool:
         """At the end of what was known of the file: whether its last page is whole meanwhile."""

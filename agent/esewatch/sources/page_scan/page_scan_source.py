@@ -235,7 +235,9 @@ class PageScanSource:
         there = {seen.path: seen for seen in found.seen.values()}
         troubles = dict(found.troubles)
         if there or troubles:
-            troubles.update((path, "no such file") for path in found.missing)
+            for path in found.missing:
+                is_there = Path(path).exists()
+                troubles[path] = "not a regular file" if is_there else "no such file"
         self._missing = ""
         if not there and troubles:
             path, reason = next(iter(troubles.items()))

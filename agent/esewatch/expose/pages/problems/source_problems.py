@@ -78,12 +78,20 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
     if state.databases_dropped:
         yield Problem(
             problem="databases_dropped",
-            sentence=f"{counted(state.databases_dropped, 'name')} not taken in, as max_databases "
-            "is reached (databases, instances, devices, computers, channels, event ids): "
-            + _some(state),
+            sentence=dropped_sentence(state),
             setting=f"max_databases: {2 * settings.max_databases}",
             needs_person=True,
         )
+
+
+def dropped_sentence(state: State) -> str:
+    """The number of names beyond `max_databases` that were dropped, and some; or empty."""
+    if not state.databases_dropped:
+        return ""
+    return (
+        f"{counted(state.databases_dropped, 'name')} not taken in, as max_databases is reached "
+        f"(databases, instances, devices, computers, channels, event ids): {_some(state)}"
+    )
 
 
 def _some(state: State) -> str:

@@ -24,6 +24,7 @@ from esewatch.expose.pages.database_table import (
 )
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
 from esewatch.expose.pages.overview import DatabaseFigures, overview
+from esewatch.expose.pages.problems.source_problems import dropped_sentence
 from esewatch.expose.pages.rendering import render
 from esewatch.expose.pages.report.backup_table import BackupTable, backup_table
 from esewatch.expose.pages.report.database_pages import (
@@ -73,6 +74,8 @@ class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Path and reason of each input that could not be read."""
     unreadable: tuple[Unreadable, ...]
     more_unreadable: int
+    dropped: str = ""
+    """A sentence on names beyond `max_databases`, of which nothing is on the page."""
 
 
 class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +184,8 @@ def result_sentence(report: ReportPage) -> str:
         parts.append(_result_of_checks(report.checks))
     if report.read.unread:
         parts.append(f"{counted(len(report.read.unread), 'input')} could not be read")
+    if report.read.dropped:
+        parts.append("names beyond max_databases were not taken in")
     if report.read.untimed:
         parts.append(f"{counted(report.read.untimed, 'event has', 'events have')} no time")
     return "; ".join(parts)
@@ -267,6 +272,7 @@ def _input_facts(
         unread=tuple(map(tidy, unread)),
         unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
         more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
+        dropped=tidy(dropped_sentence(state)),
     )
 
 
