@@ -112,6 +112,8 @@ def test_a_program_that_is_not_there_is_named_with_the_reason() -> None:
         SourceError, match="no-such-program: no such program: it is a part of Windows"
     ):
         Child(["no-such-program"], [])
+    with pytest.raises(SourceError, match="^/no/program: no program that this account may run"):
+        Child(["/no/program"], [])
 
 
 def test_an_argument_that_no_program_can_take_is_an_error_of_the_source() -> None:

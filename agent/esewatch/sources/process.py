@@ -164,6 +164,8 @@ def _path(name: str) -> str:
     if sys.platform == "win32" and not Path(name).parent.parts:
         name = str(Path(os.environ.get("SYSTEMROOT", "C:\\Windows"), "System32", f"{name}.exe"))
     found = shutil.which(name)
+    if found is None and Path(name).parent.parts:
+        raise SourceError(f"{name}: no program that this account may run")
     if found is None:
         raise SourceError(f"{name}: no such program: it is a part of Windows, and only there")
     return found

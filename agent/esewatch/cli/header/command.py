@@ -17,7 +17,7 @@ from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_che
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
 from esewatch.ese.pages.flush_map.map_header import MapHeader, is_flush_map, parse_map_header
 from esewatch.ese.pages.header import Header, NotDatabase
-from esewatch.names import one_line, printable
+from esewatch.names import one_line, printable, visible
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.reading.header_reading import read_header
 from esewatch.scan.reading.reading import DatabaseFile
@@ -96,7 +96,7 @@ def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | None:
 def header_text(path: str, size: int, header: AnyHeader) -> str:
     """The table of a header, for people; `size` is the file's, in bytes."""
     rows = [f"  {name:<22}{value}" for name, value in _rows(size, header)]
-    return "".join(f"{one_line(line)}\n" for line in (path, *rows))
+    return "".join(f"{line}\n" for line in (visible(path), *map(one_line, rows)))
 
 
 def _rows(size: int, header: AnyHeader) -> Iterator[tuple[str, str]]:
