@@ -112,7 +112,7 @@ def test_a_program_that_is_not_there_is_named_with_the_reason() -> None:
         SourceError, match="no-such-program: no such program: it is a part of Windows"
     ):
         Child(["no-such-program"], [])
-    with pytest.raises(SourceError, match="^/no/program: no program that this account may run"):
+    with pytest.raises(SourceError, match=r"^/no/program: no program that this account may run"):
         Child(["/no/program"], [])
 
 
