@@ -132,37 +132,19 @@ def about(
     )
 
 
-_OF_ONE = ("device:", "log_path:", "mailboxes:")
-"""Settings whose value is that of one database."""
-
-
 def rule_setting(settings: Settings, database: Database, what: str) -> str:
     """An entry of `databases` that sets `what` (`device: lun7`) for one database.
 
-    The first rule that fits wins, so where there is one, the text says what to add to it; what
-    differs from database to database is not for a rule of many, but for one before it. Empty
+    The first rule that fits wins, so where there is one, the text says what to add to it. Empty
     where a name cannot stand on one line or would be a pattern.
     """
     computer, label = database.computer, database.database
     rule = rule_for(settings, computer, label)
-    is_of_many = rule is not None and bool(set(rule.match) & set("*?"))
-    if rule is not None and not (is_of_many and what.startswith(_OF_ONE)):
+    if rule is not None:
         return f"{what}   # in its rule, match: {quoted(rule.match)}"
     if not (computer + label).isprintable() or set(label) & set("*?"):
         return ""
-    setting = f"databases: [{{match: {quoted(label)}, computer: {quoted(computer)}, {what}}}]"
-    if rule is None:
-        return setting
-    return f"{setting}   # before match: {quoted(rule.match)}, with what else that rule says"
-
-
-def scan_setting(computer: str, label: str) -> str:
-    """The entry of `sources` that scans a copy of a database; empty where a name has no place."""
-    if not (computer + label).isprintable() or set(label) & set("{}"):
-        return ""
-    copy = quoted("/snap/" + label.replace("\\", "/").rpartition("/")[2])
-    whose = f"as: {quoted(label)}, computer: {quoted(computer)}"
-    return f"sources: [{{type: page_scan, paths: [{copy}], {whose}}}]"
+    return f"databases: [{{match: {quoted(label)}, computer: {quoted(computer)}, {what}}}]"
 
 
 def endpoint_setting(computer: str) -> str:
