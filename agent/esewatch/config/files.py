@@ -2,7 +2,9 @@
 
 import errno
 import glob
+import math
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -12,6 +14,7 @@ import yaml
 from esewatch.config.build import Problems, build
 from esewatch.config.check import check, source_names
 from esewatch.config.settings import (
+    DatabaseRule,
     Disks,
     Exporter,
     FileSource,
@@ -78,6 +81,17 @@ def default_settings(platform: str = sys.platform) -> Settings:
 def dump(settings: Settings) -> str:
     """The effective settings as YAML that `load` reads back; absent where nothing is set."""
     return yaml.safe_dump(_plain(settings, Settings), sort_keys=False, allow_unicode=True)
+
+
+def dump_rule(rule: DatabaseRule, only: Collection[str] = ()) -> str:
+    """One entry of `databases` on one line, in braces; with `only`, these of its keys."""
+    entry = _plain(rule, DatabaseRule)
+    if only:
+        entry = {key: value for key, value in entry.items() if key in only}
+    line = yaml.safe_dump(
+        entry, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf
+    )
+    return str(line).strip()
 
 
 def _settled(settings: Settings, folder: Path) -> Settings:

@@ -74,8 +74,26 @@ def test_without_a_daemon_and_a_journal_it_looks_at_the_inputs_and_begins_no_jou
     urgent = [each["problem"] for each in found if each["needs_person"]]
     assert urgent == ["daemon_silent", "journal_missing"]
     command = found[1]["command"]
-    assert command == f"esewatch run --config.file {site.config}"
+    given = f"--config.file {site.config} --web.listen-address 127.0.0.1:1"
+    assert command == f"esewatch run {given}"
     assert not site.journal.parent.exists()
+
+
+def test_printed_commands_have_the_options_that_were_given(site: Site) -> None:
+    unused = "  - {match: nothing}\n"
+    site.configure(SOURCES, DATABASES + unused)
+    site.write()
+    web = site.folder / "web file.yml"
+    web.write_text("{}\n")
+    where = ("--storage.path", str(site.folder / "st"), "--web.config.file", str(web))
+    found = {each["problem"]: each for each in site.doctor("--web.address", "[::1]:1", *where)[1]}
+    started = (
+        f"esewatch run --config.file {site.config} --storage.path {site.folder / 'st'}"
+        f" --web.listen-address '[::1]:1' --web.config.file '{web}'"
+    )
+    assert found["journal_missing"]["command"] == found["daemon_silent"]["command"] == started
+    asked = "curl -s 'http://[::1]:1/api/v1/databases'"
+    assert found["rule_unused"]["command"] == asked
 
 
 def test_a_daemon_that_does_not_answer_comes_with_the_command_that_starts_it(site: Site) -> None:

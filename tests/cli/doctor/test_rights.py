@@ -130,7 +130,8 @@ def test_a_journal_that_this_account_may_not_read_is_for_root(
     )
     found = site.named("no_permission")
     assert str(site.journal) in found["sentence"]
-    assert found["command"] == f"sudo esewatch doctor --config.file {site.config}"
+    again = f"sudo esewatch doctor --config.file {site.config} --web.address 127.0.0.1:1"
+    assert found["command"] == again
 
 
 def test_rights_are_asked_of_the_kernel_as_that_account(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from esewatch.cli.run.local import connection_to
 from esewatch.config import Settings
 from esewatch.config.web import WebSettings, load_web
 from esewatch.daemon.source_renames import digests
+from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.server import format_address, parse_address
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.fold.state.state import State
@@ -23,7 +24,7 @@ LEAST_FREE = 16 << 20
 """Bytes that the journal wants to have left on its disk."""
 
 
-def of_journal(settings: Settings, account: Account, config: str) -> list[Problem]:
+def of_journal(settings: Settings, account: Account, options: argparse.Namespace) -> list[Problem]:
     """Problems of the journal, which must be there and, as those of partitions, can be written.
 
     Raises OSError, subprocess.SubprocessError.
@@ -34,7 +35,7 @@ def of_journal(settings: Settings, account: Account, config: str) -> list[Proble
     except PermissionError:
         return []  # another finding says who lacks permission to see it
     except OSError:
-        return [*_missing(path, config), *_no_room(path.parent)]
+        return [*_missing(path, options), *_no_room(path.parent)]
     if os.name != "nt" and os.geteuid() not in (0, owner):
         return _no_room(path.parent)  # another account writes it, which only root can try
     every = every_journal(settings)
@@ -61,12 +62,12 @@ def _owning(account: Account, journals: Sequence[Path]) -> str:
     return f"chown {account.name}: {all_of_them} && chmod u+rwX {all_of_them}"
 
 
-def _missing(path: Path, config: str) -> Iterator[Problem]:
+def _missing(path: Path, options: argparse.Namespace) -> Iterator[Problem]:
     yield Problem(
         problem="journal_missing",
         sentence=f"there is no journal {path}: esewatch never ran with this configuration. "
         "Statements on sources and databases come from a short sample of the inputs",
-        command=starting(config),
+        command=starting(options),
         needs_person=True,
     )
 
@@ -91,16 +92,32 @@ def _no_room(folder: Path) -> list[Problem]:
     ]
 
 
-def starting(config: str) -> str:
+def starting(options: argparse.Namespace) -> str:
     """The command that starts the daemon: the unit where one is installed."""
     if _has_unit():
         return "systemctl enable --now esewatch"
-    return f"esewatch run --config.file {shell_word(config)}" if config else "esewatch run"
+    return f"esewatch run{_given(options, '--web.listen-address')}"
 
 
-def restarting(config: str) -> str:
+def restarting(options: argparse.Namespace) -> str:
     """The command that restarts it, or starts it where no unit is installed."""
-    return "systemctl restart esewatch" if _has_unit() else starting(config)
+    return "systemctl restart esewatch" if _has_unit() else starting(options)
+
+
+def again_as_root(options: argparse.Namespace) -> str:
+    """The command that asks the same with all rights."""
+    return f"sudo esewatch doctor{_given(options, '--web.address')}"
+
+
+def _given(options: argparse.Namespace, address: str) -> str:
+    """The options that say which esewatch is meant; `address` is the name of one of them."""
+    values = {
+        "--config.file": options.config,
+        "--storage.path": options.storage,
+        address: options.address if options.address != DEFAULT_ADDRESS else "",
+        "--web.config.file": options.web_config,
+    }
+    return "".join(f" {name} {shell_word(value)}" for name, value in values.items() if value)
 
 
 def _has_unit() -> bool:
@@ -146,15 +163,20 @@ def _silent(options: argparse.Namespace, reason: str) -> Problem:
         problem="daemon_silent",
         sentence=f"no esewatch answers at {options.address}: {reason}. If it runs elsewhere: "
         "--web.address HOST:PORT, with TLS --web.config.file F",
-        command=starting(options.config or ""),
+        command=starting(options),
         needs_person=True,
     )
 
 
+def endpoint(address: str, path: str) -> str:
+    """The URL of a path of the daemon at `address`, as one word of a command."""
+    host, port = parse_address(address)
+    return shell_word(f"http://{format_address(host or '127.0.0.1', port)}{path}")
+
+
 def not_taken_up(settings: Settings, state: State, address: str) -> Iterator[Problem]:
     """Sources of the file that the daemon at `address` has not, or has with other settings."""
-    host, port = parse_address(address)
-    reload = shell_word(f"http://{format_address(host or '127.0.0.1', port)}/-/reload")
+    reload = endpoint(address, "/-/reload")
     for name, digest in digests(settings).items():
         known = state.sources.get(name)
         if known is None or known.settings != digest:

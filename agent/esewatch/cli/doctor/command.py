@@ -15,7 +15,14 @@ import msgspec
 
 from esewatch.advice.base.finding import counted
 from esewatch.cli.advise.command import journaled
-from esewatch.cli.doctor.agent import not_taken_up, of_daemon, of_journal, restarting
+from esewatch.cli.doctor.agent import (
+    again_as_root,
+    endpoint,
+    not_taken_up,
+    of_daemon,
+    of_journal,
+    restarting,
+)
 from esewatch.cli.doctor.known_state import KnownState
 from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_passes, short_logs
 from esewatch.cli.doctor.problem_lines import json_lines, text_lines
@@ -141,7 +148,7 @@ def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Pro
     path = Path(settings.journal)
     account = account_of(path)
     agent = _agent(settings, options, account)
-    known = _known(settings, options.config or "")
+    known = _known(settings, options)
     files, logs = _files(settings, known.state, account)
     told = overview(known.state, settings, now).problems
     short = short_logs(logs, longest_passes(known.state), known.state)
@@ -150,7 +157,11 @@ def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Pro
         not_taken_up(settings, known.state, options.address) if known.journal and not silent else ()
     )
     found = [*agent, *known.problems, *files, *short, *stale]
-    found += _without_consequences(told, files, known)
+    listing = f"curl -s {endpoint(options.address, '/api/v1/databases')}"
+    found += (
+        msgspec.structs.replace(each, command=listing) if each.problem == "rule_unused" else each
+        for each in _without_consequences(told, files, known)
+    )
     looked = (
         f"{'' if options.config else 'no configuration (--config.file), '}"
         f"{known.whence}, {counted(len(settings.sources), 'source')}, "
@@ -165,7 +176,7 @@ def _agent(settings: Settings, options: argparse.Namespace, account: Account) ->
     path = Path(settings.journal)
     looks = look_all(
         {
-            "journal": lambda: of_journal(settings, account, options.config or ""),
+            "journal": lambda: of_journal(settings, account, options),
             "daemon": lambda: of_daemon(options),
         },
         SECONDS,
@@ -176,7 +187,7 @@ def _agent(settings: Settings, options: argparse.Namespace, account: Account) ->
     return [*found, *_gathered(looks.ended, {"journal": str(path), "daemon": options.address})]
 
 
-def _known(settings: Settings, config: str) -> _Known:
+def _known(settings: Settings, options: argparse.Namespace) -> _Known:
     problems: list[Problem] = []
     path = settings.journal
     try:
@@ -186,17 +197,12 @@ def _known(settings: Settings, config: str) -> _Known:
             more = f" and {len(beside) - 1} of partitions" if len(beside) > 1 else ""
             return _Known(state, [], reasons, {}, f"the journal {path}{more}", True)
     except PermissionError as error:
-        again = (
-            f"sudo esewatch doctor --config.file {shell_word(config)}"
-            if config
-            else "sudo esewatch doctor"
-        )
         barred = f"this account may not read the journal {error.filename}"
-        problems.append(_of_journal("no_permission", barred, again))
+        problems.append(_of_journal("no_permission", barred, again_as_root(options)))
     except TimeoutError as error:
         problems.append(_of_journal("path_hangs", f"the journal {path}: {error}", ""))
     except (JournalError, OSError) as error:
-        problems.append(_of_journal("journal_damaged", str(error), restarting(config)))
+        problems.append(_of_journal("journal_damaged", str(error), restarting(options)))
     look = KnownState(settings)
     state = look.read()
     if look.unread:

@@ -10,7 +10,16 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from esewatch.config import DatabaseRule, Disks, LogFiles, PageScan, Policy, Settings, Window
+from esewatch.config import (
+    DatabaseRule,
+    Disks,
+    LogFiles,
+    PageScan,
+    Policy,
+    Settings,
+    Window,
+    load,
+)
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, endpoint_setting, quoted
 from esewatch.expose.pages.rendering import render_status
@@ -130,12 +139,68 @@ def test_a_database_without_a_window_comes_with_the_rule_that_names_one() -> Non
     assert found.command.startswith("Get-MailboxDatabase")
 
 
-def test_where_a_rule_fits_already_it_is_told_what_to_add_to_it() -> None:
-    rule = DatabaseRule(match="*priv*", window="nightly", log_path="L:\\SG06")
+def test_where_a_rule_of_its_own_fits_already_it_is_told_what_to_add_to_it() -> None:
+    rule = DatabaseRule(match=LABEL, window="nightly", log_path="L:\\SG06")
     settings = msgspec.structs.replace(WHOLE, databases=[rule])
     found = the("device_unknown", told(folded([*night(), *sampled()], settings).state, settings))
-    assert found.setting == "device: lun7   # in its rule, match: '*priv*'"
+    assert found.setting == f"device: lun7   # in its rule, match: '{LABEL}'"
     assert not found.needs_person
+
+
+@pytest.mark.parametrize("computer", [None, "ex*", "ex01"])
+def test_where_a_pattern_fits_a_rule_before_it_has_all_that_it_says(computer: str | None) -> None:
+    rule = DatabaseRule(
+        match="*priv*",
+        computer=computer,
+        window="nightly",
+        log_path="L:\\SG06",
+        policy={"ratio_high": 200.0, "verify_within": 9 * DAY},
+    )
+    settings = msgspec.structs.replace(WHOLE, databases=[rule])
+    found = the("device_unknown", told(folded([*night(), *sampled()], settings).state, settings))
+    assert found.setting == (
+        f"databases: [{{match: '{LABEL}', computer: ex01, window: nightly, device: lun7, "
+        "log_path: 'L:\\SG06', policy: {ratio_high: 200, verify_within: 9d}}]"
+        "   # before the rule with match: '*priv*'"
+    )
+
+
+def test_a_path_on_two_computers_gets_a_rule_for_each() -> None:
+    rule = DatabaseRule(match=LABEL, window="nightly", log_path="L:\\SG06")
+    settings = msgspec.structs.replace(WHOLE, databases=[rule])
+    other = [msgspec.structs.replace(each, computer="EX02") for each in night()]
+    found = told(folded([*night(), *other], settings).state, settings)
+    starts = [each.setting.partition(", window")[0] for each in found if "disk" in each.sentence]
+    assert starts == [f"databases: [{{match: '{LABEL}', computer: {of}" for of in ("ex01", "ex02")]
+
+
+@pytest.mark.parametrize("rules", [[], [DatabaseRule(match="*", policy={"ratio_high": 200.0})]])
+def test_all_settings_of_a_database_are_one_rule_that_leaves_nothing_to_ask(
+    rules: list[DatabaseRule], tmp_path: Path
+) -> None:
+    settings = Settings(sources=[LOGS], windows=NIGHT, databases=rules)
+    state = folded([*night(), *sampled()], settings).state
+    of_rules = [
+        each
+        for each in overview(state, settings, NOW).problems
+        if each.database and each.problem != "disk_counters_missing"
+    ]
+    (whole,) = [each.setting for each in of_rules if each.setting.startswith("databases: ")]
+    entry = whole.partition("   # ")[0].removesuffix("}]")
+    added = [each.setting.partition("   # ") for each in of_rules if each.setting != whole]
+    assert {where for _, _, where in added} == {"in the rule that window_unknown has for it"}
+    keys = [key for key, _, _ in added]
+    # Where the rule has a policy by now, the added one takes its place.
+    entry = entry.replace(", policy: {ratio_high: 200}", "")
+    config = tmp_path / "esewatch.yml"
+    config.write_text(
+        "windows: {nightly: {start: '01:00', duration: 4h}}\n" + ", ".join([entry, *keys]) + "}]\n"
+    )
+    (rule,) = load(config).databases
+    assert rule.policy == {**(rules[0].policy if rules else {}), "backup_within": float("inf")}
+    done = msgspec.structs.replace(settings, databases=[rule, *rules])
+    left = {each.problem for each in overview(state, done, NOW).problems}
+    assert left <= {"disk_counters_missing", "rule_unused"}
 
 
 def test_an_unknown_device_needs_a_person_where_scans_could_collide() -> None:
@@ -387,7 +452,7 @@ def test_copies_whose_role_no_event_tells_are_a_note() -> None:
     state = folded([*night(), *other, *sampled(), *sampled("SG02")], settings).state
     assert {each.problem for each in told(state, settings)} == {"copy_role_unknown"}
     (one, _) = told(state, settings)
-    assert one.setting.startswith("role: passive")
+    assert "role: passive, name: MDB" in one.setting
     assert not one.needs_person
 
 
@@ -433,7 +498,10 @@ def test_directories_that_nothing_ever_verified_are_one_note() -> None:
     assert (found.needs_person, found.computer, found.database) == (False, "", "")
     assert "2 directories (c:\\ntds.dit on dc01 and c:\\ntds.dit on dc02)" in found.sentence
     assert "page scan of a snapshot" in found.sentence
-    assert "page_scan" in found.setting
+    assert found.setting == (
+        "sources: [{type: page_scan, paths: [/snap/ntds.dit], computer: dc01, "
+        "as: 'c:\\ntds.dit'}]   # and one for each of the others"
+    )
     assert "never_verified" not in names(state, now=NOW - 2 * DAY)
     asked = Settings(policy=Policy(verify_within=9 * DAY))
     assert "never_verified" not in names(state, asked)

@@ -8,7 +8,7 @@ import msgspec
 
 from esewatch.advice.base.finding import counted
 from esewatch.advice.history.copies import Member
-from esewatch.config import Settings, rule_for, window_for
+from esewatch.config import Settings, window_for
 from esewatch.ese.counters.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
 from esewatch.expose.pages.hidden_counters import Hidden, commands_of
 from esewatch.expose.pages.problems.problem import (
@@ -17,8 +17,8 @@ from esewatch.expose.pages.problems.problem import (
     endpoint_setting,
     listed_names,
     quoted,
-    rule_setting,
 )
+from esewatch.expose.pages.problems.rule_settings import RuleSettings
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
@@ -52,20 +52,23 @@ def of_databases(
     settings: Settings,
     known: Sequence[Known],
     hidden: Iterable[Hidden],
+    rules: RuleSettings,
 ) -> Iterator[Problem]:
     """Problems of each watched database, and of each computer."""
     watched = [each for each in known if each.tier == "watched"]
     on = Counter(each.database.computer for each in watched if each.member.model == "window")
-    volumes = {name: host.volumes for name, host in state.hosts.items()}
     for each in watched:
-        yield from _window(each, settings)
-        yield from _device(each, settings, volumes, on)
+        yield from _window(each, settings, rules)
+        volumes = host.volumes if (host := state.hosts.get(each.database.computer)) else {}
+        if device_of(each.database, volumes, settings) is None:
+            yield _device(each, on, rules)
         yield from _level(each)
     yield from _counters(state, watched, {each.computer: each for each in hidden})
     yield from _namesakes(state, settings)
     for _, host in sorted(state.hosts.items()):
         yield from _names(host, state, settings)
-    yield from _rules(state, settings)
+    if state.databases or state.sql_databases:
+        yield from _unused(settings, rules)
 
 
 def on_windows(database: Database) -> bool:
@@ -73,7 +76,7 @@ def on_windows(database: Database) -> bool:
     return _WINDOWS.match(database.database) is not None
 
 
-def _window(each: Known, settings: Settings) -> Iterator[Problem]:
+def _window(each: Known, settings: Settings, rules: RuleSettings) -> Iterator[Problem]:
     database = each.database
     window = window_for(settings, database.database, database.computer)
     if each.member.model != "window" or window is not None:
@@ -87,27 +90,23 @@ def _window(each: Known, settings: Settings) -> Iterator[Problem]:
         command="Get-MailboxDatabase -Status | ConvertTo-Json -Depth 4 > databases.json"
         if on_windows(database) and database.provider.upper() == "ESE"
         else "",
-        setting=rule_setting(settings, database, f"window: {named[0] if named else 'nightly'}"),
+        setting=rules.setting(database, "window_unknown", window=named[0] if named else "nightly"),
         needs_person=True,
     )
 
 
-def _device(
-    each: Known, settings: Settings, volumes: Mapping[str, Mapping[str, str]], on: Counter[str]
-) -> Iterator[Problem]:
+def _device(each: Known, on: Counter[str], rules: RuleSettings) -> Problem:
     database = each.database
-    if device_of(database, volumes.get(database.computer, {}), settings) is not None:
-        return
     beside = on[database.computer] > 1 and each.member.model == "window"
     why = ": whether scans slow each other is not judged" if beside else ""
-    yield about(
+    return about(
         database,
         "device_unknown",
         f"its disk is not known{why}",
         command="Get-Partition | Format-Table DriveLetter,DiskNumber"
         if on_windows(database)
         else "lsblk -o NAME,WWN,SERIAL,MOUNTPOINT",
-        setting=rule_setting(settings, database, "device: lun7"),
+        setting=rules.setting(database, "device_unknown", device="lun7"),
         needs_person=beside,
     )
 
@@ -233,12 +232,10 @@ def _names(host: Host, state: State, settings: Settings) -> Iterator[Problem]:
             )
 
 
-def _rules(state: State, settings: Settings) -> Iterator[Problem]:
+def _unused(settings: Settings, rules: RuleSettings) -> Iterator[Problem]:
     """Rules of `databases` that fit no database that is known."""
-    keys = [*state.databases, *state.sql_databases]
-    used = {id(rule_for(settings, *key)) for key in keys}
-    for rule in settings.databases if keys else ():
-        if id(rule) not in used:
+    for rule in settings.databases:
+        if not rules.is_used(rule):
             of = f" on {rule.computer}" if rule.computer else ""
             yield Problem(
                 problem="rule_unused",

@@ -10,8 +10,8 @@ from esewatch.expose.pages.problems.problem import (
     Problem,
     about,
     endpoint_setting,
-    rule_setting,
 )
+from esewatch.expose.pages.problems.rule_settings import RuleSettings
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, process_key
 from esewatch.fold.state.state import Host, Instance, State
@@ -20,18 +20,20 @@ _EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store")
 _NEVER = float("inf")
 
 
-def of_figures(state: State, settings: Settings, known: Sequence[Known]) -> Iterator[Problem]:
+def of_figures(
+    state: State, settings: Settings, known: Sequence[Known], rules: RuleSettings
+) -> Iterator[Problem]:
     """Problems of each watched database."""
     watched = [each for each in known if each.tier == "watched"]
-    yield from _roles(watched, settings)
+    yield from _roles(watched, rules)
     for each in watched:
-        yield from _log_folder(each, settings)
-        yield from _mailboxes(each, settings)
+        yield from _log_folder(each, settings, rules)
+        yield from _mailboxes(each, settings, rules)
         yield from _disk(each, state, settings)
-        yield from _backup(each, state, settings)
+        yield from _backup(each, state, settings, rules)
 
 
-def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
+def _roles(watched: Sequence[Known], rules: RuleSettings) -> Iterator[Problem]:
     members = [each.member for each in watched]
     shared = copies_of(members)
     number = Counter(shared)
@@ -46,11 +48,11 @@ def _roles(watched: Sequence[Known], settings: Settings) -> Iterator[Problem]:
                 "copy_role_unknown",
                 "it has copies, and no event shows whether it is the active one: comparisons "
                 "across copies leave it out",
-                setting=rule_setting(settings, each.database, "role: passive"),
+                setting=rules.setting(each.database, "copy_role_unknown", role="passive"),
             )
 
 
-def _log_folder(each: Known, settings: Settings) -> Iterator[Problem]:
+def _log_folder(each: Known, settings: Settings, rules: RuleSettings) -> Iterator[Problem]:
     database = each.database
     rule = rule_for(settings, database.computer, database.database)
     if (rule is None or rule.log_path is None) and each.member.model == "window":
@@ -59,11 +61,11 @@ def _log_folder(each: Known, settings: Settings) -> Iterator[Problem]:
             "log_folder_unknown",
             "the folder of its transaction logs is not known: no forecast of when their "
             "disk is full",
-            setting=rule_setting(settings, database, "log_path: 'L:\\SG06'"),
+            setting=rules.setting(database, "log_folder_unknown", log_path="L:\\SG06"),
         )
 
 
-def _mailboxes(each: Known, settings: Settings) -> Iterator[Problem]:
+def _mailboxes(each: Known, settings: Settings, rules: RuleSettings) -> Iterator[Problem]:
     database = each.database
     rule = rule_for(settings, database.computer, database.database)
     if database.process.lower().startswith(_EXCHANGE) and (rule is None or rule.mailboxes is None):
@@ -71,7 +73,7 @@ def _mailboxes(each: Known, settings: Settings) -> Iterator[Problem]:
             database,
             "mailboxes_unknown",
             "its number of mailboxes is not known: its cache is not judged",
-            setting=rule_setting(settings, database, "mailboxes: 800"),
+            setting=rules.setting(database, "mailboxes_unknown", mailboxes=800),
             command="(Get-Mailbox -Database NAME -ResultSize Unlimited).Count",
         )
 
@@ -91,7 +93,9 @@ def _disk(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
     )
 
 
-def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
+def _backup(
+    each: Known, state: State, settings: Settings, rules: RuleSettings
+) -> Iterator[Problem]:
     database = each.database
     keys = (instance_key(database), process_key(database))
     instances = [state.instances[key] for key in keys if key in state.instances]
@@ -102,7 +106,7 @@ def _backup(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
             "backup_unseen",
             "no backup of its instance is known: there is none, or its events do not arrive. "
             "If none is needed:",
-            setting=rule_setting(settings, database, "policy: {backup_within: never}"),
+            setting=rules.setting(database, "backup_unseen", policy={"backup_within": _NEVER}),
         )
 
 

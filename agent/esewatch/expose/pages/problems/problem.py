@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from esewatch.config import Settings, rule_for
 from esewatch.expose.formatting import tidy
 from esewatch.fold.state.state import Database
 
@@ -130,21 +129,6 @@ def about(
         setting=setting,
         needs_person=needs_person,
     )
-
-
-def rule_setting(settings: Settings, database: Database, what: str) -> str:
-    """An entry of `databases` that sets `what` (`device: lun7`) for one database.
-
-    The first rule that fits wins, so where there is one, the text says what to add to it. Empty
-    where a name cannot stand on one line or would be a pattern.
-    """
-    computer, label = database.computer, database.database
-    rule = rule_for(settings, computer, label)
-    if rule is not None:
-        return f"{what}   # in its rule, match: {quoted(rule.match)}"
-    if not (computer + label).isprintable() or set(label) & set("*?"):
-        return ""
-    return f"databases: [{{match: {quoted(label)}, computer: {quoted(computer)}, {what}}}]"
 
 
 def endpoint_setting(computer: str) -> str:

@@ -11,8 +11,10 @@ from esewatch.config import Settings
 from esewatch.expose.pages.hidden_counters import Hidden
 from esewatch.expose.pages.problems.database_problems import Known, of_databases
 from esewatch.expose.pages.problems.missing_figures import of_figures
-from esewatch.expose.pages.problems.problem import Problem, in_order
+from esewatch.expose.pages.problems.problem import Problem, in_order, quoted
+from esewatch.expose.pages.problems.rule_settings import RuleSettings
 from esewatch.expose.pages.problems.source_problems import of_sources
+from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
 
 
@@ -27,11 +29,12 @@ def diagnose(
 
     `known` are the databases that are shown, `hidden` the hidden counters.
     """
+    rules = RuleSettings(settings, state)
     return in_order(
         [
             *of_sources(state, settings, now),
-            *of_databases(state, settings, known, hidden),
-            *of_figures(state, settings, known),
+            *of_databases(state, settings, known, hidden, rules),
+            *of_figures(state, settings, known, rules),
             *of_verification(settings, known, now),
         ]
     )
@@ -51,6 +54,18 @@ def of_verification(settings: Settings, known: Iterable[Known], now: float) -> I
         yield Problem(
             problem="never_verified",
             sentence=never_proven_text(sorted(keys)),
-            setting="sources: [{type: page_scan, paths: [/snap/ntds.dit], computer: dc01}]",
+            setting=_scan_setting(sorted(keys)),
             needs_person=False,
         )
+
+
+def _scan_setting(keys: Sequence[DatabaseKey]) -> str:
+    """The source that scans a snapshot of the first; empty where a name cannot stand there."""
+    computer, label = keys[0]
+    if not (computer + label).isprintable():
+        return ""
+    others = "   # and one for each of the others" if len(keys) > 1 else ""
+    return (
+        f"sources: [{{type: page_scan, paths: [/snap/ntds.dit], computer: {quoted(computer)}, "
+        f"as: {quoted(label)}}}]{others}"
+    )
