@@ -177,6 +177,18 @@ def test_the_old_words_of_474_have_the_page_from_the_offset() -> None:
     }  # fmt: skip
 
 
+def test_other_words_before_the_offset_leave_it_to_its_digits() -> None:
+    event = read(
+        "MSExchangeIS (3392) SG06: The database page read from the file 'e:\\MDB06\\priv06.edb' "
+        "beginning at 38600704 (0x00000000024d0000) for 8192 (0x00002000) bytes failed "
+        "verification due to a page checksum mismatch.",
+        "ESE",
+        474,
+    )
+    assert event.database == "e:\\MDB06\\priv06.edb"
+    assert (event.fields["offset"], event.fields["page_number"]) == (38600704, 4711)
+
+
 @pytest.mark.parametrize("dots", ["...", "…", " ... "])
 def test_a_cut_message_has_the_fields_that_are_whole(dots: str) -> None:
     text = render(703, S703)
