@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from esewatch.advice.history.surroundings import surroundings
+import pytest
+
+from esewatch.advice.history.surroundings import is_damaged, surroundings
 from esewatch.fold.state.state import EngineErrorKind
 from esewatch.model import Record
 from tests.support.records import DATABASE, EPOCH, HOUR, LABEL, event, folder_of
@@ -72,3 +74,17 @@ def test_what_an_instance_logs_is_not_of_a_snapshot_of_its_files() -> None:
     told = surroundings(state, folder_of([]).settings)
     assert set(told(state.databases["ex01", LABEL]).damage) == {"revert_snapshot"}
     assert told(state.databases["ex01", SHADOW]).damage == {}
+
+
+@pytest.mark.parametrize(
+    ("records", "damaged"),
+    [
+        ([], False),
+        ([event(474, 0.0, fields={"page_number": 17})], True),
+        ([event(539, 0.0)], True),
+        ([event(721, 0.0)], False),
+    ],
+)
+def test_a_bad_page_and_reported_damage_are_damage(records: list[Record], damaged: bool) -> None:
+    folder = folder_of([event(700, -HOUR), *records])
+    assert is_damaged(folder.state, folder.settings) is damaged
