@@ -184,31 +184,13 @@ def sets(draw: st.DrawFn) -> SetBackedUp:
 ANYTHING = st.one_of(events(), events(), readings(), volumes(), checks(), sets())
 
 
-each_settings = pytest.mark.parametrize(
-    "settings", [Settings(retention=3 * DAY), SETTINGS], ids=["plain", "rule"]
-)
-of_anything = given(records=st.lists(st.one_of(ANYTHING, free_space()), max_size=30))
-
-
-@each_settings
-@of_anything
-def test_behind_each_record_and_every_sixth_hour_the_series_are_those_of_the_whole_exposition(
-    settings: Settings, records: list[Record]
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("settings", [Settings(retention=3 * DAY), SETTINGS], ids=["plain", "rule"])
+@given(records=st.lists(st.one_of(ANYTHING, free_space()), max_size=30))
+def test_the_series_of_steps_are_those_of_the_whole_exposition(
+    settings: Settings, every: int, records: list[Record]
 ) -> None:
-    check_steps(settings, records, 6)
-
-
-@pytest.mark.slow
-@each_settings
-@of_anything
-def test_at_every_step_the_series_are_those_of_the_whole_exposition(
-    settings: Settings, records: list[Record]
-) -> None:
-    check_steps(settings, records, 1)
-
-
-def check_steps(settings: Settings, records: list[Record], every: int) -> None:
-    """At the first step behind each record, and at every so many of the others."""
+    """Of the first step behind each record, and of every so many of the others."""
     step = 3_600_000
     ordered = moments(records)
     replay, changes = replayed(records, settings, step=step)

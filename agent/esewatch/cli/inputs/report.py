@@ -61,7 +61,7 @@ def write_report(options: argparse.Namespace) -> int:
     """
     settings = load_settings(options)
     output = Path(options.output)
-    _check_folder(output)
+    _check_output(output)
     reader = Reader(options, companions=True, ese_only=True, beside=True)
     state = state_of(reader, settings)
     if reader.nothing_read:
@@ -96,7 +96,7 @@ def write_report(options: argparse.Namespace) -> int:
     return reader.status(wrong=wrong or any(needs_a_person(each.advice) for each in advised))
 
 
-def _check_folder(output: Path) -> None:
+def _check_output(output: Path) -> None:
     """Raises EsewatchError where the file cannot be written, or is none of a report: before an
     hour of reading.
     """
