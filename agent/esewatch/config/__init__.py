@@ -5,7 +5,7 @@
 answers what holds for one database. All errors are ConfigError.
 """
 
-from esewatch.config.files import default_settings, dump, dump_rule, load
+from esewatch.config.files import default_settings, dump, dump_keys, load
 from esewatch.config.rules import glob_matches, policy_for, rule_for, window_for
 from esewatch.config.settings import (
     CopyOf,
@@ -47,7 +47,7 @@ __all__ = [
     "WindowsLog",
     "default_settings",
     "dump",
-    "dump_rule",
+    "dump_keys",
     "glob_matches",
     "load",
     "policy_for",

@@ -83,15 +83,14 @@ def dump(settings: Settings) -> str:
     return yaml.safe_dump(_plain(settings, Settings), sort_keys=False, allow_unicode=True)
 
 
-def dump_rule(rule: DatabaseRule, only: Collection[str] = ()) -> str:
-    """One entry of `databases` on one line, in braces; with `only`, these of its keys."""
-    entry = _plain(rule, DatabaseRule)
-    if only:
-        entry = {key: value for key, value in entry.items() if key in only}
+def dump_keys(rule: DatabaseRule, keys: Collection[str]) -> str:
+    """These keys of an entry of `databases`, as far as they are set, on one line without braces."""
+    plain = _plain(rule, DatabaseRule)
+    entry = {key: value for key, value in plain.items() if key in keys}
     line = yaml.safe_dump(
         entry, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf
     )
-    return str(line).strip()
+    return str(line).strip()[1:-1]
 
 
 def _settled(settings: Settings, folder: Path) -> Settings:
