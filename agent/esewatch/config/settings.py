@@ -24,6 +24,7 @@ from esewatch.config.units import (
     Patience,
     Positive,
     PositiveCount,
+    PositiveDuration,
     ReadSize,
     Scalar,
     Size,
@@ -64,11 +65,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Pages that defragmentation must have read before its ratio is judged."""
     min_windows: Count = 7
     """Maintenance windows that defragmentation must have run in before their length is judged."""
-    defrag_complete_within: Duration = 14 * 86400.0
+    defrag_complete_within: PositiveDuration = 14 * 86400.0
     """A pass of online defragmentation that takes longer is late."""
-    verify_within: Duration | None = None
+    verify_within: PositiveDuration | None = None
     """A pass of the database scan that takes longer is late. None: see docs/configuration.md."""
-    verify_within_most: Duration = 45 * 86400.0
+    verify_within_most: PositiveDuration = 45 * 86400.0
     """The longest deadline of verification where `verify_within` is not set."""
     backup_within: Patience = 36 * 3600.0
     """A database whose last backup is older has none that counts."""

@@ -170,6 +170,10 @@ Clock = Annotated[datetime.time, Scalar("a time such as 01:00", parse_clock, sho
 Duration = Annotated[
     float, Scalar("a duration such as 14d, 4h or 1h30m", parse_duration, show_duration)
 ]
+PositiveDuration = Annotated[
+    float,
+    Scalar("a duration of 1s or more, such as 14d", _within(parse_duration, 1.0), show_duration),
+]
 Patience = Annotated[
     float,
     Scalar("a duration such as 14d, 4h or 1h30m, or never", _parse_patience, _show_patience),

@@ -6,10 +6,12 @@ from pathlib import Path
 import bcrypt
 import pytest
 
+from esewatch.cli import main
 from esewatch.cli.run.local import post
 from esewatch.expose.http.app import App
 from esewatch.expose.http.requests import Response
 from esewatch.expose.http.web import WebConfiguration
+from esewatch.journal import Journal
 from esewatch.journal.files import identity
 from esewatch.model import EsewatchError
 from tests.expose.examples import PRIV03
@@ -55,6 +57,33 @@ def test_a_request_that_means_the_journal_of_another_daemon_changes_nothing(
         for named in (mine, tmp_path / "link.db", tmp_path / "gone.db", None):
             assert post(options, "forget", BODY, named) == {"forgotten": True}
     assert view.forgotten == 4 * [PRIV03]
+
+
+@pytest.mark.parametrize("command", ["ack", "forget"])
+def test_an_address_that_is_named_is_asked_and_no_other_journal_is_changed(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where an unlocked journal is at hand, which may be that of another esewatch."""
+    mine, other = tmp_path / "a.db", tmp_path / "journal.db"
+    mine.touch()
+    Journal(other).close()
+    was = other.read_bytes()
+    view = FakeDaemon()
+    view.journal = identity(mine)
+    words = [command, PRIV03[1], "--computer", PRIV03[0], "--web.address"]
+    with serving(view) as server:
+        assert main([*words, server.address]) == 0
+        changed = view.forgotten + [each[:2] for each in view.acknowledged]
+        assert changed == [PRIV03]
+        assert main([*words, server.address, "--storage.path", str(tmp_path)]) == 2
+        assert f"has another journal than {other}: " in capsys.readouterr().err
+    nobody = free_address()
+    assert main([*words, nobody, "--storage.path", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"esewatch does not answer at {nobody}: " in said
+    assert "leave the address out" in said
+    assert other.read_bytes() == was
+    assert view.forgotten + [each[:2] for each in view.acknowledged] == [PRIV03]
 
 
 def test_a_wrong_password_is_told_as_one(tmp_path: Path) -> None:

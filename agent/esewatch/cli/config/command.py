@@ -110,7 +110,7 @@ def _add_database_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--computer", default="", help="its computer; needed when several have this database"
     )
-    add_address_options(parser)
+    add_address_options(parser, default=None)
 
 
 def check_config(options: argparse.Namespace) -> int:
@@ -191,11 +191,11 @@ def _exchange_text(path: str) -> str:
 
 
 def forget_database(options: argparse.Namespace) -> int:
-    """`forget`: through the daemon while it runs, else in the journal."""
+    """`forget`: through the daemon while it runs or is named, else in the journal."""
     journals = _journals(options)
     if not journals:
         body = {"computer": options.computer, "database": options.database}
-        post(options, "forget", body, Path(load_settings(options).journal))
+        post(options, "forget", body, _meant(options))
     else:
         with _Edit(journals, options) as folders:
             folder = folder_of(folders, options.computer, options.database)
@@ -205,7 +205,7 @@ def forget_database(options: argparse.Namespace) -> int:
 
 
 def ack_pages(options: argparse.Namespace) -> int:
-    """`ack`: through the daemon while it runs, else in the journal."""
+    """`ack`: through the daemon while it runs or is named, else in the journal."""
     journals = _journals(options)
     if not journals:
         body = {
@@ -213,7 +213,7 @@ def ack_pages(options: argparse.Namespace) -> int:
             "database": options.database,
             "pages": options.pages,
         }
-        answer = post(options, "ack", body, Path(load_settings(options).journal))
+        answer = post(options, "ack", body, _meant(options))
         done = Acknowledged(
             int(answer["acknowledged"]),
             int(answer.get("damage", 0)),
@@ -243,7 +243,9 @@ def _said(done: Acknowledged, database: str) -> str:
 
 
 def _journals(options: argparse.Namespace) -> list[Journal]:
-    """The journal and those of partitions, none while a daemon has them."""
+    """The journal and those of partitions, none while a daemon has them or one is named."""
+    if options.address:
+        return []
     settings = load_settings(options)
     path = Path(settings.journal)
     if not path.exists():
@@ -259,6 +261,13 @@ def _journals(options: argparse.Namespace) -> list[Journal]:
             raise
         return []
     return opened
+
+
+def _meant(options: argparse.Namespace) -> Path | None:
+    """The journal that is to be changed; an address alone means the one of its daemon."""
+    if options.address and not (options.config or options.storage):
+        return None
+    return Path(load_settings(options).journal)
 
 
 class _Edit:

@@ -31,12 +31,14 @@ Answer = dict[str, int | bool]
 STOPPED = "or stop it, run this command again, and start it"
 
 
-def add_address_options(parser: argparse.ArgumentParser) -> None:
+def add_address_options(
+    parser: argparse.ArgumentParser, default: str | None = DEFAULT_ADDRESS
+) -> None:
     """Add where the running esewatch is and how to be let in."""
     parser.add_argument(
         "--web.address",
         dest="address",
-        default=DEFAULT_ADDRESS,
+        default=default,
         metavar="HOST:PORT",
         help=f"address of the running esewatch; default {DEFAULT_ADDRESS}",
     )
@@ -52,15 +54,16 @@ def add_address_options(parser: argparse.ArgumentParser) -> None:
 def post(
     options: argparse.Namespace, command: str, body: dict[str, Any], journal: Path | None = None
 ) -> Answer:
-    """The response to a request to change something, in this journal.
+    """The response to a request to change something, in this journal if one is meant.
 
     Raises EsewatchError with the remedy, also where what answers has another journal.
     """
+    address = options.address or DEFAULT_ADDRESS
     web = load_web(options.web_config) if options.web_config else WebSettings()
     headers = {"Content-Type": "application/json", "X-Esewatch": "1", "Connection": "close"}
     if options.login_file:
         headers["Authorization"] = f"Basic {base64.b64encode(_login(options.login_file)).decode()}"
-    connection = connection_to(options.address, web)
+    connection = connection_to(address, web)
     try:
         if journal is not None and (number := identity(journal)) is not None:
             headers[JOURNAL_HEADER] = journal_number(number)
@@ -74,7 +77,7 @@ def post(
             raise EsewatchError(_login_wanted(options.login_file))
         if answer.status == HTTPStatus.CONFLICT:
             raise EsewatchError(
-                f"the esewatch at {options.address} has another journal than {journal}: name the "
+                f"the esewatch at {address} has another journal than {journal}: name the "
                 f"address of the one that has it, --web.address HOST:PORT; {STOPPED}"
             )
         return _decoded(command, answer.status, said)
@@ -150,11 +153,15 @@ def _reason(options: argparse.Namespace, web: WebSettings, error: Exception) -> 
             "the running esewatch requires a client certificate, which this command does not "
             "have: stop it, run this command again, and start it"
         )
-    said = (
-        "an esewatch holds the journal but does not answer at "
-        f"{options.address}: {reason_of(error)}; "
-    )
+    if options.address:
+        return (
+            f"esewatch does not answer at {options.address}: {reason_of(error)}; name the address "
+            "of the one that runs, --web.address HOST:PORT, and its web configuration if it has "
+            "one: --web.config.file F; where it is stopped, leave the address out: the journal is "
+            "changed"
+        )
     return (
-        f"{said}name its address: --web.address HOST:PORT, and its web configuration if it has "
-        f"one: --web.config.file F; {STOPPED}"
+        f"an esewatch holds the journal but does not answer at {DEFAULT_ADDRESS}: "
+        f"{reason_of(error)}; name its address: --web.address HOST:PORT, and its web "
+        f"configuration if it has one: --web.config.file F; {STOPPED}"
     )

@@ -173,7 +173,8 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
         problem="counters_missing",
         computer=computer,
         sentence=f"no counters of it are read ({counted(len(known), 'database')}): no ratio, no "
-        "latencies, no cache. Log them, and name the files in a source perfmon_csv",
+        "latencies, no cache. Log them with the command and name the files in a source "
+        "perfmon_csv, or read its windows_exporter with the setting",
         command=LOGMAN.format(_JOB[library]),
         setting=endpoint_setting(computer),
         needs_person=any(each.member.model == "window" for each in known),
