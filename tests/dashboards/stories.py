@@ -42,7 +42,7 @@ SEED = 1
 LIVE = "live"
 """The story of an agent that is scraped just now: it is no month."""
 SAMPLE = 5 * MINUTE
-SINCE = END - 10 * DAY
+SINCE = END - 8 * DAY
 """From here on there are samples: each day more takes seconds."""
 INSTANCES = "MSExchange Database ==> Instances"
 PROCESS = "MSExchange Database"
