@@ -2,11 +2,13 @@
 
 import random
 
+from msgspec.structs import replace
+
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.journal.rows import rows_of
-from esewatch.model import Batch, Coverage, Event, Record
+from esewatch.model import Batch, Coverage, Event, Feed, Kind, Reading, Record
 from tests.support.each import of_each
 from tests.support.records import DAY, EPOCH, event
 
@@ -71,13 +73,45 @@ def records(rng: random.Random) -> list[Record]:
     return made
 
 
-def folded(batches: list[list[Record]], settings: Settings) -> tuple[object, ...]:
+FEEDS = (
+    Feed(metric="ese_defrag_pages_read_total", name="SG1"),
+    Feed(metric="ese_defrag_pages_read_total", name="sg1" + "x" * 300),
+    Feed(metric="ese_volume_free_bytes", owner="computer", labels=("e:",)),
+    Feed(metric="ese_volume_free_bytes", owner="computer", labels=("y" * 2000,)),
+    Feed(metric="ese_disk_read_bytes_total", owner="device", name="0 E:"),
+    None,
+)
+
+
+def samples(rng: random.Random) -> list[Record]:
+    """Columns that share feeds and names, some of them too long, with gaps and bad values."""
+    kinds: tuple[Kind, ...] = ("rate", "total", "level")
+    columns: list[Reading] = []
+    for _ in range(3):
+        kind, feed = rng.choice(kinds), rng.choice(FEEDS)
+        for computer in ("EX01", "ex01.corp.example", rng.choice(("EX02", "x" * 300))):
+            object_name, counter = rng.choice(("o", "O", "z" * 300)), rng.choice("cd")
+            first = Reading(0.0, computer, object_name, counter, rng.choice("ij"), 0.0, kind, feed)
+            columns += [first, replace(first, instance="w" * 300)]
+    return [
+        replace(
+            rng.choice(columns),
+            time=EPOCH + number // 12 * 300.0 + rng.choice((0.0, 0.0, 9000.0, -700.0)),
+            value=rng.choice((0.0, number, -1.0, float("nan"))),
+        )
+        for number in range(600)
+    ]
+
+
+def folded(
+    batches: list[list[Record]], settings: Settings
+) -> tuple[tuple[object, ...], list[object]]:
     """The rows that a journal would have, and the records that made an error."""
     folder = Folder(State(), settings)
     folder.open_source("logs", EPOCH + 9 * DAY)
     for each in batches:
         folder.fold("logs", Batch(records=each))
-    return rows_of(folder.state, folder.changed), folder.set_aside
+    return rows_of(folder.state, folder.changed), list(folder.set_aside)
 
 
 @of_each(range(24))
@@ -89,3 +123,14 @@ def test_records_say_the_same_in_one_batch_and_each_in_its_own(seed: int) -> Non
     together, alone = folded([made], settings), folded([[each] for each in made], settings)
     assert together == alone
     assert any(isinstance(each, Event) for each in made)
+
+
+@of_each(range(24))
+def test_samples_say_the_same_in_one_batch_and_each_in_its_own(seed: int) -> None:
+    rng = random.Random(seed)
+    settings = Settings(max_databases=rng.choice((1, 2, 200)))
+    made = samples(rng)
+    together, alone = folded([made], settings), folded([[each] for each in made], settings)
+    assert together == alone
+    assert together[1] == []
+    assert together[0][0], "rows that are stored"

@@ -6,7 +6,7 @@ that the journal can commit those and the source's position in one transaction.
 
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from esewatch.config import Settings
 from esewatch.fold.channels import clock_guard, deduplication, hours_heard, set_back
@@ -48,13 +48,26 @@ MAX_SET_ASIDE = 100
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.CORRUPTION_EVENTS})
 
 
+Place = tuple[str, str, str, str, int]
+"""Computer, object, counter and instance as logged, and the identity of the feed."""
+
+
+class Column(NamedTuple):
+    """Where the samples of one place go; none of its names is too long."""
+
+    feed: Feed
+    computer: str
+    """Its label."""
+    owner: Metered
+    entity: Entity
+
+
 class Folder(Entities):
     """Folds records of named sources into one state."""
 
     def __init__(self, state: State, settings: Settings) -> None:
         super().__init__(state, settings)
         self._handlers: dict[type, Callable[[SourceState, Any], None]] = {
-            Reading: self._reading,
             Coverage: self._coverage,
             CountersSeen: self._counters_seen,
             VolumesSeen: self._volumes_seen,
@@ -67,6 +80,8 @@ class Folder(Entities):
         """Of the events of the batch that is folded."""
         self._neighbours: dict[int, Neighbours] = {}
         """Of the channels of the batch that is folded, by identity."""
+        self._columns: dict[Place, Column] = {}
+        """Of the batch that is folded."""
         self._until = inf
         """The latest time that is possible, of the batch that is folded."""
         self._settled: set[tuple[str, str]] = set()
@@ -124,6 +139,7 @@ class Folder(Entities):
             source.last_record = 0.0
         self._origins.clear()
         self._neighbours.clear()
+        self._columns.clear()
         for record in batch.records:
             try:
                 if isinstance(record, Event) and (record.time is None or record.time <= until):
@@ -138,6 +154,7 @@ class Folder(Entities):
                 self._set_aside(source, record, error)
         self._origins.clear()
         self._neighbours.clear()
+        self._columns.clear()
         if self._failovers_told:
             self._failovers_told = False
             self.changed |= failovers.refresh(self.state, self.settings)
@@ -156,6 +173,8 @@ class Folder(Entities):
     def _record(self, source: SourceState, record: Record) -> None:
         if isinstance(record, Event):
             self._event(source, record)
+        elif isinstance(record, Reading):
+            self._reading(source, record)
         else:
             self._handlers[type(record)](source, dropped_names.shortened(record))
 
@@ -379,17 +398,31 @@ class Folder(Entities):
     def _reading(self, source: SourceState, reading: Reading) -> None:
         source.records += 1
         clock_guard.note(source, reading.time)
+        it = reading
+        place = it.computer, it.object, it.counter, it.instance, id(it.feed)
+        column = self._columns.get(place)
+        if column is not None:
+            self.computers.note(column.computer, reading.time)
+        else:
+            reading = dropped_names.shortened(it)
+            column = self._column(source, reading)
+        if column is None:
+            return
+        if fold_reading(column.owner, reading, column.feed, self._until):
+            self.changed.add(column.entity)
+            if reading is it:  # a feed that is kept is no other one's identity
+                self._columns[place] = column
+        else:
+            source.duplicates += 1
+
+    def _column(self, source: SourceState, reading: Reading) -> Column | None:
+        """Where the sample goes; None: nowhere, or its owner is beyond the limit."""
         computer = self._computer(source, reading.computer, reading.time)
         feed = reading.feed
         if feed is None or not log_disks.is_kept(feed, computer, self.settings):
-            return
-        metered, entity = self._owner(computer, feed)
-        if metered is None:
-            return
-        if fold_reading(metered, reading, feed, self._until):
-            self.changed.add(entity)
-        else:
-            source.duplicates += 1
+            return None
+        owner, entity = self._owner(computer, feed)
+        return None if owner is None else Column(feed, computer, owner, entity)
 
     def _owner(self, computer: str, feed: Feed) -> tuple[Metered | None, Entity]:
         """The owner of a counter, None beyond the limit, and its row of the journal."""

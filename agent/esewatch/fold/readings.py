@@ -8,6 +8,7 @@ A sample that is older than the last one counts nothing: it was read before, or 
 But where the last one was of a clock that was ahead, it is a new baseline.
 """
 
+from functools import lru_cache
 from math import inf, isfinite
 from statistics import median
 
@@ -53,7 +54,7 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
         return _fold_level(metered, key, reading.time, value * feed.scale, until)
     if not 0 <= value <= MOST:
         return False
-    column = f"{reading.object}|{reading.counter}|{reading.instance}".lower()
+    column = _column(reading.object, reading.counter, reading.instance)
     if not _is_next(metered, column, key, reading.time, until, stored=stored):
         return False
     column += STORED if stored else ""
@@ -81,6 +82,11 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
     if known.is_count:
         metered.total_times[key] = reading.time
     return True
+
+
+@lru_cache(8192)
+def _column(object_name: str, counter: str, instance: str) -> str:
+    return f"{object_name}|{counter}|{instance}".lower()
 
 
 def _is_counted(metered: Metered, key: str, known: CounterState, reading: Reading) -> bool:

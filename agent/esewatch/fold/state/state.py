@@ -5,6 +5,7 @@ journal row. Bounds are in the comments; a database stays under 100 KB.
 Times are epoch seconds, UTC.
 """
 
+from functools import lru_cache
 from typing import Literal, get_args
 
 import msgspec
@@ -161,6 +162,7 @@ class Metered(msgspec.Struct, kw_only=True):
 SEPARATOR = "\x1f"
 
 
+@lru_cache(8192)  # of each sample
 def series(metric: str, labels: tuple[str, ...] = ()) -> str:
     """Key of a series: the metric, then the values of its further labels in their order."""
     return SEPARATOR.join((metric, *(label.replace(SEPARATOR, " ") for label in labels)))
