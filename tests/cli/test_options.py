@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from esewatch.cli import main
 from esewatch.cli.options import load_settings
 from esewatch.config import default_settings
 
@@ -107,3 +108,15 @@ def test_a_configured_journal_stays_and_storage_path_names_another_folder(
         folder, _, name = load_settings(known, runs=True).journal.rpartition("/")
         assert folder == f"{machine}/s"
         assert name == ("exchange.db" if known.config else "journal.db")
+
+
+@pytest.mark.parametrize("option", ["--config.file", "--storage.path", "--web.config.file"])
+@pytest.mark.parametrize("command", [["run"], ["doctor"], ["ack", "e:\\a.edb"]])
+def test_an_empty_name_is_refused(
+    command: list[str], option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is that of a variable that is not set: the defaults are not meant."""
+    with pytest.raises(SystemExit) as ended:
+        main([*command, option, ""])
+    assert ended.value.code == 2
+    assert f"argument {option}: the name is empty" in capsys.readouterr().err

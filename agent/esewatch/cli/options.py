@@ -12,10 +12,21 @@ from esewatch.config import Settings, default_settings, load
 from esewatch.config.settings import default_journal
 
 
+def _name(text: str) -> str:
+    """An empty name is that of an unset variable: the defaults would hold in silence."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
 def add_config_option(parser: argparse.ArgumentParser) -> None:
     """Add `--config.file`."""
     parser.add_argument(
-        "--config.file", dest="config", metavar="F", help="configuration (YAML); default none"
+        "--config.file",
+        dest="config",
+        type=_name,
+        metavar="F",
+        help="configuration (YAML); default none",
     )
 
 
@@ -24,6 +35,7 @@ def add_web_config_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--web.config.file",
         dest="web_config",
+        type=_name,
         metavar="F",
         help="TLS and users of the HTTP side (YAML, docs/security.md); default none",
     )
@@ -34,6 +46,7 @@ def add_storage_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--storage.path",
         dest="storage",
+        type=_name,
         metavar="DIR",
         help="folder of the journal; default: that of `journal` in the configuration, else "
         "/var/lib/esewatch where this account may write, else below XDG_STATE_HOME",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+import bcrypt
 import msgspec
 import pytest
 
@@ -141,6 +142,19 @@ def test_a_daemon_behind_tls_answers_where_its_web_configuration_is_named(
         assert "daemon_silent" in problems
         told = site.doctor(*where, "--web.config.file", str(web))[1]
         assert "daemon_silent" not in [each["problem"] for each in told]
+
+
+def test_commands_ask_behind_tls_and_as_a_user(site: Site) -> None:
+    site.configure(SOURCES, DATABASES + "  - {match: nothing}\n")
+    site.write()
+    self_signed("one").put(site.folder, "server")
+    hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
+    web = site.folder / "web.yml"
+    web.write_text(TLS % "" + f"basic_auth_users: {{'an admin': '{hashed}'}}\n")
+    where = ("--web.address", "127.0.0.1:1", "--web.config.file", str(web))
+    found = site.named("rule_unused", *where)
+    asked = "curl -s -k -u 'an admin' https://127.0.0.1:1/api/v1/databases"
+    assert found["command"] == asked
 
 
 def test_an_address_that_is_none_could_not_be_asked(

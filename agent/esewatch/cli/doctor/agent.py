@@ -168,15 +168,23 @@ def _silent(options: argparse.Namespace, reason: str) -> Problem:
     )
 
 
-def endpoint(address: str, path: str) -> str:
-    """The URL of a path of the daemon at `address`, as one word of a command."""
-    host, port = parse_address(address)
-    return shell_word(f"http://{format_address(host or '127.0.0.1', port)}{path}")
+def curl(options: argparse.Namespace, path: str, method: str = "") -> str:
+    """The command that asks the daemon for a path, by TLS and as a user where it wants that."""
+    web = load_web(options.web_config) if options.web_config else WebSettings()
+    host, port = parse_address(options.address)
+    scheme = "http" if web.tls is None else "https"
+    url = shell_word(f"{scheme}://{format_address(host or '127.0.0.1', port)}{path}")
+    # The certificate names the machine, not the address of this command.
+    flags = [f"-X {method}" if method else "-s", *(["-k"] if web.tls is not None else [])]
+    flags += [f"-u {shell_word(name)}" for name in sorted(web.users)[:1]]
+    return f"curl {' '.join(flags)} {url}"
 
 
-def not_taken_up(settings: Settings, state: State, address: str) -> Iterator[Problem]:
-    """Sources of the file that the daemon at `address` has not, or has with other settings."""
-    reload = endpoint(address, "/-/reload")
+def not_taken_up(
+    settings: Settings, state: State, options: argparse.Namespace
+) -> Iterator[Problem]:
+    """Sources of the file that the daemon has not, or has with other settings."""
+    reload = "systemctl reload esewatch" if _has_unit() else curl(options, "/-/reload", "POST")
     for name, digest in digests(settings).items():
         known = state.sources.get(name)
         if known is None or known.settings != digest:
@@ -186,6 +194,6 @@ def not_taken_up(settings: Settings, state: State, address: str) -> Iterator[Pro
                 sentence="esewatch does not use this source of the file yet"
                 if known is None
                 else "esewatch still reads this source with other settings than the file has",
-                command="systemctl reload esewatch" if _has_unit() else f"curl -X POST {reload}",
+                command=reload,
                 needs_person=True,
             )

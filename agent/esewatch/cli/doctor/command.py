@@ -17,7 +17,7 @@ from esewatch.advice.base.finding import counted
 from esewatch.cli.advise.command import journaled
 from esewatch.cli.doctor.agent import (
     again_as_root,
-    endpoint,
+    curl,
     not_taken_up,
     of_daemon,
     of_journal,
@@ -153,11 +153,9 @@ def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Pro
     told = overview(known.state, settings, now).problems
     short = short_logs(logs, longest_passes(known.state), known.state)
     silent = any(each.problem == "daemon_silent" for each in agent)
-    stale = (
-        not_taken_up(settings, known.state, options.address) if known.journal and not silent else ()
-    )
+    stale = not_taken_up(settings, known.state, options) if known.journal and not silent else ()
     found = [*agent, *known.problems, *files, *short, *stale]
-    listing = f"curl -s {endpoint(options.address, '/api/v1/databases')}"
+    listing = curl(options, "/api/v1/databases")
     found += (
         msgspec.structs.replace(each, command=listing) if each.problem == "rule_unused" else each
         for each in _without_consequences(told, files, known)

@@ -244,6 +244,5 @@ def _unused(settings: Settings, rules: RuleSettings) -> Iterator[Problem]:
                 database=rule.match,
                 sentence=f"this rule of `databases` matches no database that was seen{of}, or an "
                 "earlier rule matches it first",
-                command="curl -s http://127.0.0.1:19703/api/v1/databases",
                 needs_person=False,
             )
