@@ -399,8 +399,9 @@ def test_a_flush_map_that_cannot_be_used_is_told_in_a_line(
         (Log(5).data()[:50] + b"x" + Log(5).data()[51:], "its header is damaged (checksum)"),
         (bytes(8192), "not an ESE database: its first 8192 bytes are zero"),
         (checkpoint(5)[:99], "not an ESE database"),
+        (b"\x7fELF" + Log(5).data()[4:], "not an ESE database but a Linux program"),
     ],
-    ids=["damaged", "zeros", "cut"],
+    ids=["damaged", "zeros", "cut", "program"],
 )
 def test_a_log_that_cannot_be_read_is_told_in_a_line(
     tmp_path: Path, capsys: Captured, data: bytes, reason: str

@@ -15,6 +15,7 @@ from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_paths import find_databases
 from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
+from esewatch.ese.pages.file_types import type_of
 from esewatch.ese.pages.flush_map.map_header import MapHeader, is_flush_map, parse_map_header
 from esewatch.ese.pages.header import Header, NotDatabase
 from esewatch.names import one_line, printable, visible
@@ -89,8 +90,9 @@ def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | None:
         flush_map = parse_map_header(data)
         return NotDatabase(flush_map) if isinstance(flush_map, str) else flush_map
     damaged = next((found for found in (checkpoint, log) if found.damaged), None)
-    whole = len(data) >= LOG_HEADER_BYTES
-    return NotDatabase(damaged.reason) if damaged and whole else None
+    # A program may have in one place what a log has there.
+    is_one = len(data) >= LOG_HEADER_BYTES and not type_of(data)
+    return NotDatabase(damaged.reason) if damaged and is_one else None
 
 
 def header_text(path: str, size: int, header: AnyHeader) -> str:

@@ -52,6 +52,7 @@ _MAGICS: tuple[tuple[int, bytes, str], ...] = (
     (4, b"Standard ACE DB\0", "an Access database (another engine of the name Jet)"),
     (0, b"ElfFile\0", "an event log: read it with `esewatch events`"),
     (0, b"MZ", "a Windows program"),
+    (0, b"\x7fELF", "a Linux program"),
 )
 
 
