@@ -72,6 +72,13 @@ TABLE = (
     ),
 )
 
+LIKE = {
+    "EseDiskFull": "EseLogSequenceHalted",
+    "EseRecoveryFailed": "EseLogSequenceHalted",
+    "EseVersionStoreFull": "EseLogSequenceHalted",
+}
+"""Alerts whose rules are those of another one, but for the name and the kind."""
+
 
 def series(metric: str, labels: dict[str, str], *values: str) -> dict[str, str]:
     """Of an input series; each value is `WHATxSTEPS`, `_` for nothing."""

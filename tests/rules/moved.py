@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-import promql_parser as ql
+from tests.rules.needed import seconds
 
 BOTH = 2
 """Samples that both workers tell."""
@@ -55,12 +55,6 @@ def _run(word: str, first: int, end: int) -> str:
     step = float(found["step"] or 0)
     begin = float(found["first"]) + first * step
     return f"{begin:.12g}{step:+.12g}x{end - first - 1}"
-
-
-def seconds(duration: str) -> float:
-    """Of a duration as promtool takes it."""
-    units = re.findall(r"\d+[a-z]+", str(duration))
-    return sum(ql.parse_duration(unit).total_seconds() for unit in units if int(unit[:-1]))
 
 
 def doubled(case: dict[str, Any], leave_out: Collection[str] = ()) -> dict[str, Any] | None:

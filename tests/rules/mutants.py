@@ -11,7 +11,6 @@ about these: the other rules of the files cannot change the answer.
 
 import copy
 import re
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,9 +20,8 @@ import promql_parser as ql
 import yaml
 
 from tests.rules.expressions import document_of
-from tests.rules.needed import FILES, dependents, name_of, needed, rules_in
-from tests.rules.promtool import TESTS, without_texts
-from tests.support.tools import require
+from tests.rules.needed import FILES, dependents, name_of, needed, rules_in, seconds
+from tests.rules.promtool import TESTS, run, without_texts
 
 NEVER = "vector(1) < 0"
 OPPOSITES = {
@@ -169,14 +167,9 @@ def cases_about(names: frozenset[str], path: Path, *, long: bool) -> str | None:
 def _steps(document: dict[str, Any], case: dict[str, Any]) -> float:
     """How often all rules are evaluated up to the end of a case."""
     asked = [*case.get("alert_rule_test", ()), *case.get("promql_expr_test", ())]
-    return max(map(_seconds, (each["eval_time"] for each in asked)), default=0.0) / _seconds(
+    return max(map(seconds, (each["eval_time"] for each in asked)), default=0.0) / seconds(
         document["evaluation_interval"]
     )
-
-
-def _seconds(duration: str) -> float:
-    parts = re.findall(r"\d+[a-z]+", str(duration))
-    return sum(ql.parse_duration(part).total_seconds() for part in parts if int(part[:-1]))
 
 
 def noticed(mutant: Mutant, folder: Path) -> bool | None:
@@ -195,13 +188,7 @@ def noticed(mutant: Mutant, folder: Path) -> bool | None:
             continue
         asked = True
         (folder / path.name).write_text(cases)
-        done = subprocess.run(
-            [require("promtool"), "test", "rules", folder / path.name],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = run([folder / path.name])
         if done.returncode != 0:
             return None if REFUSED in done.stdout + done.stderr else True
     assert asked, f"no case asks about {names}"

@@ -1,7 +1,10 @@
 """Which rules take which: what a case about some needs, and what a change of one reaches."""
 
+import re
 from functools import cache
 from typing import Any
+
+import promql_parser as ql
 
 from tests.rules.expressions import ALERT_FILES, RULE_FILES, document_of, uses
 
@@ -66,3 +69,9 @@ def _recorded() -> frozenset[str]:
     return frozenset(
         rule["record"] for path in FILES for rule in rules_in(document_of(path)) if "record" in rule
     )
+
+
+def seconds(duration: str) -> float:
+    """Of a duration as promtool takes it."""
+    units = re.findall(r"\d+[a-z]+", str(duration))
+    return sum(ql.parse_duration(unit).total_seconds() for unit in units if int(unit[:-1]))

@@ -6,6 +6,8 @@ the rules without them.
 
 import atexit
 import copy
+import math
+import os
 import shutil
 import subprocess
 import tempfile
@@ -18,8 +20,14 @@ import yaml
 
 from tests.rules import latched
 from tests.rules.expressions import document_of
-from tests.rules.needed import name_of, named, needed
+from tests.rules.needed import name_of, named, needed, seconds
 from tests.support.tools import require
+
+MEMORY = {"GOGC": "off", "GOMEMLIMIT": "256MiB"}
+"""promtool lives for seconds: until it has taken that much, it frees nothing."""
+LOOKBACK = 300
+"""Seconds between two evaluations at the most, where a file has them more often: for as long
+Prometheus finds the last sample of a series."""
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -47,6 +55,16 @@ def asked(group: dict[str, Any]) -> frozenset[str]:
     return frozenset(alerts).union(
         *(named(case["expr"]) for case in group.get("promql_expr_test", ()))
     )
+
+
+def step(evaluated: str, group: dict[str, Any]) -> str:
+    """How often rules are evaluated for the cases of a group: at each time that is asked.
+
+    Not more often than `evaluated`, as the file says, and at least each five minutes.
+    """
+    cases = [*group.get("alert_rule_test", ()), *group.get("promql_expr_test", ())]
+    times = {int(seconds(case["eval_time"])) for case in cases}
+    return f"{max(int(seconds(evaluated)), math.gcd(LOOKBACK, *times))}s"
 
 
 def write(document: dict[str, Any], file: Path) -> None:
@@ -82,16 +100,20 @@ def prepare(
     """Test files in `folder`, ready for promtool: the cases of one ask about the same rules.
 
     `groups` are other groups in the place of those of the file. Each test file comes with the
-    rules that are needed for its cases, with all rules of its rule files where it is `whole`.
+    rules that are needed for its cases, evaluated as often as these need. Where it is `whole` it
+    comes with all rules of its rule files, evaluated as often as it says.
     """
-    parts: dict[frozenset[str], list[dict[str, Any]]] = {}
+    parts: dict[tuple[frozenset[str], str], list[dict[str, Any]]] = {}
+    evaluated = document_of(path)["evaluation_interval"]
     for group in document_of(path)["tests"] if groups is None else groups:
-        parts.setdefault(frozenset() if whole else asked(group), []).append(group)
+        key = (frozenset[str](), evaluated) if whole else (asked(group), step(evaluated, group))
+        parts.setdefault(key, []).append(group)
     files = []
-    for number, (names, part) in enumerate(parts.items()):
+    for number, ((names, often), part) in enumerate(parts.items()):
         (folder / f"{number}").mkdir()
         files.append(folder / f"{number}" / path.name)
         document = {**document_of(path), "tests": part, "rule_files": []}
+        document["evaluation_interval"] = often
         for name in document_of(path)["rule_files"]:
             rules = document_of((path.parent / name).resolve())
             rules = rules if whole else only(rules, needed(names))
@@ -109,4 +131,5 @@ def run(files: Sequence[Path]) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=300,
         check=False,
+        env={**os.environ, **MEMORY},
     )

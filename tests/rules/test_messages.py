@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,29 @@ import pytest
 from tests.rules.expressions import ROOT, alerts, document_of
 from tests.rules.promtool import TESTS, prepare, run
 
+LINKS = "site:esewatch_links:info"
+"""What a link begins with: words do not depend on it."""
 GOLDEN = ROOT / "tests" / "golden" / "messages" / "alerts"
 FILES = {path.stem: path for path in TESTS}
 _GOT = re.compile(r"got:\[\s*(.*?)\n\s*\]", re.DOTALL)
 _ALERT = re.compile(r"Labels:\{(.*?)\}\n\s*Annotations:\{(.*?)\}(?=,?\n|,?$)", re.DOTALL)
-_BRANCH = re.compile(r"if (eq )?\$labels")
+_BRANCH = re.compile(r"(if|with) (eq )?\$labels")
+_CONDITION = re.compile(r"\{\{-?\s*(?:else\s+)?(?:if|with|range)\s(.*?)\}\}", re.DOTALL)
+_MORE = re.compile(r"\$value|\bquery\b")
+_LABEL = re.compile(r"\$labels\.(\w+)")
 _FIGURES = re.compile(r"[\d.]+([dhms%]|ms)?\b| ")
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*")')
 
 
-def firing(path: Path) -> Iterator[tuple[tuple[str, str], dict[str, Any], dict[str, Any]]]:
-    """((alert, severity), group, case) of each case that fires."""
+def firing(
+    path: Path,
+) -> Iterator[tuple[tuple[str, str], dict[str, str], dict[str, Any], dict[str, Any]]]:
+    """((alert, severity), labels, group, case) of each alert of a case that fires."""
     for group in document_of(path)["tests"]:
         for case in group.get("alert_rule_test", ()):
             for alert in case["exp_alerts"]:
-                yield (case["alertname"], alert["exp_labels"]["severity"]), group, case
+                labels = alert["exp_labels"]
+                yield (case["alertname"], labels["severity"]), labels, group, case
 
 
 Key = tuple[str, str]
@@ -44,19 +53,38 @@ MANY_WORDED = {key for key, count in Counter(KEYS).items() if count > 1} | {
 """Those that say different things: of several rules, or as a label has it."""
 
 
+@cache
+def deciding(key: Key) -> set[str] | None:
+    """The labels that alone decide which words come; None where something else decides, too."""
+    notes = [
+        str(rule["annotations"]) for rule, its in zip(alerts(), KEYS, strict=True) if its == key
+    ]
+    found = [each for each in _CONDITION.findall(notes[0]) if LINKS not in each]
+    if len(notes) > 1 or any("$labels." not in each or _MORE.search(each) for each in found):
+        return None
+    return {label for each in found for label in _LABEL.findall(each)}
+
+
 def chosen() -> dict[str, dict[Key, list[tuple[dict[str, Any], dict[str, Any]]]]]:
     """File -> (alert, severity) -> the first group and case of all files that fires.
 
-    Of what is worded in more than one way, one of each group: which words come is not known before.
+    Of what is worded in more than one way, one for each way in which labels decide; one of each
+    group where something else decides: which words come is not known before.
     """
     found: dict[str, dict[Key, list[tuple[dict[str, Any], dict[str, Any]]]]] = {}
-    seen: set[Key] = set()
+    seen: set[tuple[object, ...]] = set()
     for path in TESTS:
-        for key, group, case in firing(path):
-            if key not in seen or key in MANY_WORDED:
-                seen.add(key)
+        for key, labels, group, case in firing(path):
+            said: tuple[object, ...] = (key,)
+            if key in MANY_WORDED:
+                names = deciding(key)
+                said = (key, path, id(group))
+                if names is not None:
+                    said = (key, *(labels.get(name) for name in sorted(names)))
+            if said not in seen:
+                seen.add(said)
                 cases = found.setdefault(path.stem, {}).setdefault(key, [])
-                if all(group is not other for other, _ in cases):
+                if all(case is not other for _, other in cases):
                     cases.append((group, case))
     return found
 

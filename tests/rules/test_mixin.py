@@ -167,7 +167,7 @@ def _run(
             (folder / names[-1]).write_text(yaml.safe_dump(rules))
     document = {
         "rule_files": names,
-        "evaluation_interval": "1m",
+        "evaluation_interval": "5m",
         "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": cases}],
     }
     (folder / "site_test.yml").write_text(yaml.safe_dump(document))

@@ -20,6 +20,7 @@ from esewatch.fold.instances.backups import BACKUP_EVENTS
 from esewatch.fold.state.damage import EXPOSED_KINDS
 from esewatch.fold.state.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 from esewatch.model import Task
+from tests.rules import latched
 from tests.rules.check_alert import runbook_end
 from tests.rules.expressions import (
     ADDED_BY_PROMETHEUS,
@@ -40,7 +41,7 @@ from tests.rules.expressions import (
 )
 from tests.rules.mutants import Mutant, rule_texts
 from tests.rules.needed import FILES, needed
-from tests.rules.promtool import TESTS, prepare
+from tests.rules.promtool import TESTS, prepare, step
 from tests.rules.promtool import run as ask_promtool
 from tests.support.each import of_each
 from tests.support.tools import require
@@ -124,11 +125,77 @@ def test_promtool_accepts_the_rules_with_all_lints(path: Path) -> None:
     assert re.search(rf"SUCCESS: {len(rules_of(path))} rules found", done.stdout + done.stderr)
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def is_like_another(path: Path) -> bool:
+    """The rules are those of another alert, or of another kind of the same alert."""
+    alert = re.match(r"(?:latched|returns)_([A-Za-z]+)", path.stem)
+    return path.stem == "latched_EseKnownBadPage_lost_flush_test" or (
+        alert is not None and alert[1] in latched.LIKE
+    )
+
+
+def rules_but_for_name_and_kind(alert: str) -> list[tuple[str, dict[str, Any]]]:
+    """Each with the name of its group."""
+    (kind,) = (each.subject["kind"] for each in latched.TABLE if each.alert == alert)
+    found = [
+        (group["name"], {**rule, "annotations": {}})
+        for path in ALERT_FILES
+        for group in document_of(path)["groups"]
+        for rule in group["rules"]
+        if rule["alert"] == alert
+    ]
+    text = json.dumps(found)
+    assert alert in text and f'kind=\\"{kind}\\"' in text
+    same: list[tuple[str, dict[str, Any]]] = json.loads(
+        text.replace(alert, "NAME").replace(kind, "KIND")
+    )
+    return same
+
+
+@of_each(sorted(latched.LIKE))
+def test_rules_that_are_like_those_of_another_alert_are_the_same(alert: str) -> None:
+    found = rules_but_for_name_and_kind(alert)
+
+    assert len(found) == 2
+    assert found == rules_but_for_name_and_kind(latched.LIKE[alert])
+
+
+def test_the_rules_of_a_bad_page_name_no_kind_but_the_corrected() -> None:
+    found = [rule["expr"] for rule in alerts() if rule["alert"] == "EseKnownBadPage"]
+
+    assert len(found) == 2
+    assert [each for each in found if "kind=" in each or "lost_flush" in each] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.slow if is_like_another(path) else ())
+        for path in TESTS
+    ],
+)
 def test_promtool_cases_pass(path: Path, tmp_path: Path) -> None:
     done = ask_promtool(prepare(path, tmp_path))
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("evaluated", "times", "expected"),
+    [
+        ("1m", ["5m", "40m"], "300s"),
+        ("1m", ["5m", "41m"], "60s"),
+        ("30s", ["150s", "10m"], "150s"),
+        ("1m", ["90s"], "60s"),
+        ("10m", ["15m"], "600s"),
+    ],
+)
+def test_rules_are_evaluated_at_each_time_asked_or_as_the_file_says(
+    evaluated: str, times: list[str], expected: str
+) -> None:
+    cases = [{"eval_time": time} for time in times]
+    asked = {"alert_rule_test": cases[:1], "promql_expr_test": cases[1:]}
+
+    assert step(evaluated, asked) == expected
 
 
 @pytest.mark.slow
