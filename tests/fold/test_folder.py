@@ -230,6 +230,13 @@ def test_a_streaming_backup_of_every_file_is_kept_with_its_instance() -> None:
     assert verified_by_streaming(backups) == {LABEL: EPOCH + 3 * HOUR}
 
 
+def test_a_backup_event_without_a_size_counts_no_bytes() -> None:
+    sized = event(220, HOUR, fields={"bytes": 4096})
+    unsized = event(221, 2 * HOUR, fields={"bytes": "a lot"})
+    (instance,) = folder_of([event(210, 0.0), sized, unsized]).state.instances.values()
+    assert [each.bytes for each in instance.backup_events] == [0, 4096, 0]
+
+
 @pytest.mark.parametrize(
     "feed",
     [

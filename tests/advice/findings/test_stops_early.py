@@ -75,6 +75,17 @@ def test_a_scan_that_follows_has_its_half() -> None:
     assert names(defrag_runs=halves, scan_runs=short, checksum_passes=ends) == []
 
 
+def test_of_two_stops_in_one_window_the_earlier_against_its_time_counts() -> None:
+    defrag = nightly_runs(10, 1)
+    scans = [Run(run.end, run.start + 2.5 * HOUR) for run in defrag if run.end]
+
+    (told,) = found(defrag_runs=defrag, scan_runs=scans)
+    assert told.sentence.startswith(
+        "the database scan and online defragmentation stopped before the pass was complete in 7 of"
+        " the last 7 windows, 1 h 30 min too early (median)"
+    )
+
+
 def test_a_backup_that_runs_then_overlaps() -> None:
     backups = [backup(ago, 2.5, 6) for ago in (1, 0)]
     (told,) = found(defrag_runs=stopped(3, 2.5), backups=backups)

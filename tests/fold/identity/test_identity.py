@@ -2,8 +2,9 @@
 
 import pytest
 
+from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.databases.integrity import known_bad_pages
-from esewatch.fold.identity.identity import database_label, is_snapshot
+from esewatch.fold.identity.identity import database_label, device_of, is_snapshot
 from tests.support.records import HOUR, LABEL, event, folder_of, the_database, views
 
 SHARE = "\\\\server\\share\\a.edb"
@@ -50,3 +51,13 @@ def test_a_scan_clears_the_bad_page_that_another_spelling_of_the_path_named(path
         ]
     )
     assert known_bad_pages(the_database(folder), views(folder)) == []
+
+
+def test_a_database_lies_on_the_device_of_its_rule_or_of_its_nearest_volume() -> None:
+    known = the_database(folder_of([event(700, 0.0)]))
+    volumes = {"e:": "1", "e:\\mdb06": "2", "e:\\mdb": "3", "f:": "4"}
+    assert known.database == LABEL
+    assert device_of(known, volumes, Settings()) == "2"
+    assert device_of(known, {"f:": "4"}, Settings()) is None
+    rule = DatabaseRule(match="*priv06.edb", device="lun7")
+    assert device_of(known, volumes, Settings(databases=[rule])) == "lun7"
