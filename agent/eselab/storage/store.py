@@ -389,10 +389,10 @@ class Transaction:
 
     def read(self, number: int) -> bytes:
         """The content of a page as this transaction sees it. Raises PageError, IndexError."""
-        if number in self._changed:
-            return bytes(self._changed[number])
-        if number in self.known:
-            return self.known[number]
+        if (changed := self._changed.get(number)) is not None:
+            return bytes(changed)
+        if (known := self.known.get(number)) is not None:
+            return known
         if self._store.pages < number <= self.pages:
             return bytes(self._store.page_size)
         return self._store.read(number)
@@ -402,9 +402,9 @@ class Transaction:
 
         Checksums, dbtime, format flag and the number in a large page are set at commit.
         """
-        if number not in self._changed:
-            self._changed[number] = bytearray(self.read(number))
-        return self._changed[number]
+        if (changed := self._changed.get(number)) is None:
+            changed = self._changed[number] = bytearray(self.read(number))
+        return changed
 
     def extend(self, count: int) -> int:
         """Add `count` blank pages at the end; the number of the first."""
