@@ -7,6 +7,7 @@ from eselab.machine.mail import Mailboxes, Operation, body_of
 from eselab.machine.workload import STEPS
 from eselab.storage.tables.space import EXTENT
 from tests.eselab.mailing import MIDNIGHT, Life, built, expect_consistent, made, numbers, totals
+from tests.eselab.page_sizes import each_page_size
 
 
 def following(life: Life) -> int:
@@ -19,7 +20,7 @@ def daily(life: Life) -> int:
     return totals(life.records()).daily
 
 
-@pytest.mark.parametrize("page_size", [4096, 8192, 16384, 32768])
+@each_page_size
 def test_a_new_store_has_about_the_pages_that_were_asked_for(page_size: int) -> None:
     life = built(300, page_size=page_size)
     assert life.used() == pytest.approx(300, rel=0.15)
