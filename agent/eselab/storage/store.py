@@ -76,7 +76,7 @@ class Store:
         self._open: Transaction | None = None
         log.time = self._now
         cache.require = self._require
-        file.tell = lambda trouble: self._tell([trouble])
+        file.tell = self._tell_one
 
     @classmethod
     def create(
@@ -324,6 +324,9 @@ class Store:
 
     def _write_header(self) -> None:
         self._file.write_headers(self.header.written(self._flush_file.signature))
+
+    def _tell_one(self, trouble: Trouble) -> None:
+        self._tell([trouble])
 
     def _tell(self, troubles: list[Trouble]) -> None:
         """Count bad pages and tell the watcher of them."""
