@@ -20,7 +20,8 @@ BESIDE := tests/advice tests/bench tests/cli tests/deploy tests/ese tests/eselab
     tests/test_docs_commands.py \
     $(addprefix tests/e2e/test_,demo.py demo_fleet.py demo_stack.py exporter.py kafka.py kafka_broker.py) \
     $(addprefix tests/e2e/test_,long_term.py pictures.py rsyslog.py site.py)
-SLOW = ESEWATCH_FIGURES=$(FIGURES) $(PY) -m pytest -m "slow or fault"
+# Properties once more, with more examples.
+SLOW = ESEWATCH_FIGURES=$(FIGURES) ESEWATCH_EXAMPLES=100 $(PY) -m pytest -m "slow or fault or hypothesis"
 E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
 
 .DEFAULT_GOAL := help

@@ -11,10 +11,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.campaign import EXAMPLES
 from tests.support.run_folder import RUN, run_folder
 
 settings.register_profile(
-    "esewatch", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "esewatch",
+    deadline=None,
+    derandomize=True,
+    max_examples=EXAMPLES,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("esewatch")
 

@@ -57,8 +57,17 @@ def ids(folder: Path) -> list[int]:
     return [event_id for event_id, _ in events(folder)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("clock", ["real", "virtual"])
+@pytest.mark.parametrize(
+    ("clock", "number"),
+    [
+        ("real", signal.SIGHUP),
+        ("real", signal.SIGTERM),
+        ("virtual", signal.SIGINT),
+        pytest.param("real", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("virtual", signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param("virtual", signal.SIGHUP, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_closes_all_in_order_and_is_no_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: str, number: signal.Signals
 ) -> None:

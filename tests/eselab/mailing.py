@@ -1,8 +1,10 @@
 """Databases with a mailbox store, and a model of them outside: helpers of its tests."""
 
+import copy
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from functools import lru_cache
 
 from eselab.base.clock import VirtualClock
 from eselab.base.plan import DAY, MailPlan
@@ -91,11 +93,14 @@ class Life:
         self.mail = Mail(self.database, plan, DAY, self.clock, chance, journal=journal)
         if pages:
             self.mail.build(pages)
-        self._task = self.mail.work()
-        self._next = now + next(self._task)
+        self._task: Generator[float, None, None] | None = None
+        self._next = now
 
     def until(self, time: float) -> None:
         """Work up to and with `time`, keeping the log short."""
+        if self._task is None:
+            self._task = self.mail.work()
+            self._next += next(self._task)
         while self._next <= time:
             self.clock.begin(self._next)
             self._next += next(self._task)
@@ -124,7 +129,12 @@ class SimLife(Life):
 def made(
     plan: MailPlan, pages: int, *, seed: int = 1, page_size: int = 8192, cache_pages: int = 1000
 ) -> SimLife:
-    """A new one."""
+    """A new one: one like it is built once, and copied as it lies in memory."""
+    return copy.deepcopy(_kept(plan, pages, seed, page_size, cache_pages))
+
+
+@lru_cache(maxsize=8)
+def _kept(plan: MailPlan, pages: int, seed: int, page_size: int, cache_pages: int) -> SimLife:
     return SimLife(
         SimDisk(random.Random(9)),
         plan=plan,
@@ -133,6 +143,11 @@ def made(
         page_size=page_size,
         cache_pages=cache_pages,
     )
+
+
+def forget_made() -> None:
+    """Let the next one be made anew, whatever was made before."""
+    _kept.cache_clear()
 
 
 def built(

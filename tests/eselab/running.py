@@ -3,8 +3,12 @@
 import os
 import random
 import shutil
+from collections import OrderedDict
 from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
+import msgspec
 import psutil
 
 from eselab.base.clock import VirtualClock
@@ -29,17 +33,61 @@ WINDOWS_SIZE = 20 << 20
 HARMS: tuple[FaultKind, ...] = ("flip_one", "flip_two", "tear", "lose", "misdirect")
 
 
+class Filled(NamedTuple):
+    """Files of a new database, and what chance is then."""
+
+    files: dict[str, bytes]
+    chance: tuple[Any, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.files.values()))
+
+
+_FILLED: OrderedDict[tuple[object, ...], Filled] = OrderedDict()
+_KEPT_BYTES = 64 << 20
+_fill = Instance._fill
+
+
+def _filled(instance: Instance, folder: Path) -> None:
+    """As `Instance._fill`: what it made of the same before is written once more."""
+    plan, chance = instance.plan, instance._setting.chance
+    key = (
+        instance._file, instance._clock.now(), chance.getstate(), plan.page_size, plan.cache_pages,
+        plan.pages, plan.zero, plan.window.period, msgspec.json.encode(plan.mail),
+    )  # fmt: skip
+    if key not in _FILLED:
+        _fill(instance, folder)
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        _FILLED[key] = Filled(files, chance.getstate())
+        while sum(each.size for each in _FILLED.values()) > _KEPT_BYTES:
+            _FILLED.popitem(last=False)
+        return
+    _FILLED.move_to_end(key)
+    made = _FILLED[key]
+    for name, content in made.files.items():
+        (folder / name).write_bytes(content)
+    chance.setstate(made.chance)
+
+
+def forget_filled() -> None:
+    """Let the next machine fill its databases anew, whatever was made before."""
+    _FILLED.clear()
+
+
 def machine(folder: Path, plan: Plan, *, seed: int = 1, windows: bool = False) -> Machine:
     """One that is open, and goes on with what is in `folder`. Raises OpenError.
 
-    `windows`: it writes the logs of Windows too.
+    `windows`: it writes the logs of Windows too. What new databases have of the time before is
+    made once, as far as it is the same.
     """
     made = Machine(
         folder, plan, clock=VirtualClock(START), seed=seed, computer="LAB.example",
         binary=windows, evtx=WINDOWS_SIZE if windows else None,
     )  # fmt: skip
     try:
-        made.open()
+        with patch.object(Instance, "_fill", _filled):
+            made.open()
     except OpenError:
         let_go(folder)
         raise

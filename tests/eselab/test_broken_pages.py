@@ -182,7 +182,14 @@ def test_defragmentation_tells_a_broken_page_and_raises_nothing(way: Way) -> Non
     assert 705 in told
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+@pytest.mark.parametrize(
+    "way",
+    [
+        *WAYS[::3],
+        *(pytest.param(way, marks=pytest.mark.slow) for way in WAYS if way not in WAYS[::3]),
+    ],
+    ids=lambda way: way.name,
+)
 def test_users_give_up_what_comes_to_a_broken_page(way: Way) -> None:
     failed = 0
     for seed in range(3):

@@ -21,7 +21,15 @@ from eselab.storage.transaction_log.log import LogError, generation_of, kept, lo
 from esewatch.config import DatabaseRule, Settings
 from tests.eselab.machine.test_machine import files
 from tests.eselab.mailing import Records, expect_consistent, write
-from tests.eselab.running import START, end_as_if_killed, let_go, machine, random_plan, run
+from tests.eselab.running import (
+    START,
+    end_as_if_killed,
+    forget_filled,
+    let_go,
+    machine,
+    random_plan,
+    run,
+)
 from tests.scan.scanning import scan
 from tests.support.campaign import some
 from tests.support.engine_truth import agent_families, differences
@@ -265,6 +273,7 @@ def test_a_copy_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
+        forget_filled()
         folder = tmp_path / "run"
         run(folder, plan_of(DROP, KEEP), 1.5, seed=7)
         run(folder, plan_of(DROP, KEEP), 1.2, seed=7)

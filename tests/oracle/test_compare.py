@@ -21,6 +21,7 @@ from tests.support.campaign import some
 from tests.support.each import of_each
 
 SEEDS = 1000
+EACH_RUN = 160
 PART = 20
 MANY = 100_000
 
@@ -28,7 +29,7 @@ MANY = 100_000
 @pytest.mark.parametrize(
     "first",
     [
-        first if first < SEEDS // 2 else pytest.param(first, marks=pytest.mark.slow)
+        first if first < EACH_RUN else pytest.param(first, marks=pytest.mark.slow)
         for first in range(0, SEEDS, PART)
     ],
 )
@@ -64,10 +65,24 @@ def product(of: History, folder: Path) -> Answers:
 
 
 LAW_SEEDS = range(3000, 3120)
+EACH_RUN_OF_A_LAW = 40
+
+by_part = pytest.mark.parametrize(
+    "seeds",
+    [
+        LAW_SEEDS[:EACH_RUN_OF_A_LAW],
+        pytest.param(LAW_SEEDS[EACH_RUN_OF_A_LAW:], marks=pytest.mark.slow),
+    ],
+    ids=["first", "others"],
+)
 
 
-@of_each(LAW_SEEDS)
-def test_another_resume_makes_no_copy_healthier(seed: int, tmp_path: Path) -> None:
+@by_part
+def test_another_resume_makes_no_copy_healthier(seeds: range, tmp_path: Path) -> None:
+    of_each(seeds)(check_that_another_resume_makes_no_copy_healthier)(tmp_path)
+
+
+def check_that_another_resume_makes_no_copy_healthier(seed: int, tmp_path: Path) -> None:
     made = only(history(seed), Logged, Scanned)
     resumes = [each for each in logged(made) if each.event_id in {702, 719, 720, 738}]
     if not resumes:
@@ -83,8 +98,12 @@ def test_another_resume_makes_no_copy_healthier(seed: int, tmp_path: Path) -> No
         assert after[key].verified.keys() <= answer.verified.keys()
 
 
-@of_each(LAW_SEEDS)
-def test_less_damage_makes_no_copy_sicker(seed: int, tmp_path: Path) -> None:
+@by_part
+def test_less_damage_makes_no_copy_sicker(seeds: range, tmp_path: Path) -> None:
+    of_each(seeds)(check_that_less_damage_makes_no_copy_sicker)(tmp_path)
+
+
+def check_that_less_damage_makes_no_copy_sicker(seed: int, tmp_path: Path) -> None:
     made = only(history(seed), Logged, Scanned)
     errors = [
         each for each in logged(made) if each.event_id in {398, 474, 475, 476, 516, 530, 539, 542}
@@ -103,8 +122,12 @@ def test_less_damage_makes_no_copy_sicker(seed: int, tmp_path: Path) -> None:
         assert answer.verified.keys() >= before[key].verified.keys()
 
 
-@of_each(LAW_SEEDS)
-def test_another_server_changes_nothing_here(seed: int, tmp_path: Path) -> None:
+@by_part
+def test_another_server_changes_nothing_here(seeds: range, tmp_path: Path) -> None:
+    of_each(seeds)(check_that_another_server_changes_nothing_here)(tmp_path)
+
+
+def check_that_another_server_changes_nothing_here(seed: int, tmp_path: Path) -> None:
     made = only(history(seed), Logged, Scanned)
     other = [
         each._replace(computer="FAR.other.example")

@@ -174,6 +174,8 @@ class LogFile:
             number, behind = first + last + 1, segments[last + 1 : last + 2]
             if last < 0 or not (behind and self._is_of(behind[0], number)):
                 continue
+            if segments[last] == behind[0]:
+                continue
             if not _is_whole(segments[last], number) and _is_whole(behind[0], number):
                 return [*found[:last], behind[0]]
         return found

@@ -248,9 +248,19 @@ class Instance:
         beside = folder.with_name(f"{folder.name}.new")
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
+        self._fill(beside)
+        if self._setting.durable:
+            for path in (*beside.iterdir(), beside):
+                _sync(path)
+        beside.rename(folder)
+        if self._setting.durable:
+            _sync(folder.parent)
+
+    def _fill(self, folder: Path) -> None:
+        """A database with its past in this folder. Of `chance`, the time and the plan alone."""
         now = self._clock.now()
         database = Database.create(
-            RealDisk(beside, durable=False),
+            RealDisk(folder, durable=False),
             self._file,
             page_size=self.plan.page_size,
             cache_pages=max(self.plan.cache_pages, self.plan.pages),
@@ -263,12 +273,6 @@ class Instance:
         )
         mail.build(self.plan.pages)
         database.close(now)
-        if self._setting.durable:
-            for path in (*beside.iterdir(), beside):
-                _sync(path)
-        beside.rename(folder)
-        if self._setting.durable:
-            _sync(folder.parent)
 
     def _maintain(self) -> Task:
         while not self._closing:

@@ -11,10 +11,9 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
-from tqdm import tqdm
 
 from eselab.base.clock import PacedClock, RealClock, VirtualClock
 from eselab.base.plan import DAY, FaultPlan, Plan
@@ -22,6 +21,9 @@ from eselab.base.profiles import PROFILES
 from eselab.logs.binary.evtx.evtx_log import DEFAULT
 from eselab.machine.machine import Machine, OpenError
 from eselab.storage.transaction_log.log import LogError
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 START: Final = "2007-06-18"
 """Start of virtual time, a Monday. In a folder that has a run it goes on at its end."""
@@ -192,10 +194,33 @@ def _clock(options: argparse.Namespace) -> RealClock | VirtualClock:
     return (PacedClock if options.clock == "paced" else VirtualClock)(options.start)
 
 
+class _Unseen:
+    """In the place of a bar where there is no terminal."""
+
+    def __enter__(self) -> "_Unseen":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is to be taken away."""
+
+    def update(self, days: float) -> None:
+        """Nobody looks."""
+
+
+def _bar(days: float) -> "tqdm[Any] | _Unseen":
+    """A bar of so many days on stderr, where that is a terminal."""
+    if not sys.stderr.isatty():
+        return _Unseen()
+    # A third of the start of a process that nobody watches.
+    from tqdm import tqdm  # noqa: PLC0415
+
+    return tqdm(total=days, unit="day", leave=False)
+
+
 def _pass_days(machine: Machine, days: float) -> None:
     """A day at a time: a terminal sees how it goes on, and a kill takes no more from the logs."""
     start, done = machine.now(), 0.0
-    with tqdm(total=days, unit="day", disable=not sys.stderr.isatty(), leave=False) as progress:
+    with _bar(days) as progress:
         while done < days and not machine.schedule.stopped:
             step = min(1.0, days - done)
             done += step
@@ -207,13 +232,13 @@ def _pass_days(machine: Machine, days: float) -> None:
 def _pass_past(machine: Machine, clock: PacedClock) -> None:
     """Days until the present, a line on stderr for each where that is no terminal."""
     past = clock.behind() / DAY
-    with tqdm(total=past, unit="day", disable=not sys.stderr.isatty(), leave=False) as progress:
+    with _bar(past) as progress:
         while (behind := clock.behind()) >= 1.0 and not machine.schedule.stopped:
             step = min(DAY, behind)
             machine.run(machine.now() + step)
             machine.flush()
             progress.update(step / DAY)
-            if progress.disable:
+            if isinstance(progress, _Unseen):
                 _say(f"{past - clock.behind() / DAY:.1f} of {past:.1f} days")
 
 

@@ -263,11 +263,11 @@ class BTree:
             while not node.flags(page) & node.LEAF:
                 if len(path) >= _DEEPEST or not node.count(page):
                     raise TreeError(f"page {number} is not a branch of tree {self.object_id}")
-                index = node.child_of(page, key)
-                if index + 1 < node.count(page):
-                    end = node.key(page, index)
+                index, bound, child = node.way_down(page, key)
+                if bound is not None:
+                    end = bound
                 path.append(_Step(number, index))
-                (number,) = _CHILD.unpack(node.value(page, index))
+                (number,) = _CHILD.unpack(child)
                 page = self._read(number, transaction)
             at, found = node.find(page, key)
         except _NONSENSE as error:

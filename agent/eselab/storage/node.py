@@ -93,7 +93,8 @@ def set_external_header(page: bytearray, header: bytes) -> None:
 def is_sound_page_of(page: Page, tree: int) -> bool:
     """True if it is a page of that tree with nodes, and its header goes together."""
     _, _, owner, free, _, behind, tags, flags = _OWN_FIELDS.unpack_from(page, _PREVIOUS)
-    room = len(page) - header_size(len(page)) - (tags & MOST_TAGS) * _TAG.size
+    size = len(page)
+    room = size - (40 if size <= LARGEST_SMALL else 80) - (tags & MOST_TAGS) * 4
     return (
         owner == tree
         and not flags & EMPTY
@@ -188,23 +189,31 @@ def size_of(key: bytes, value: bytes) -> int:
 
 def key(page: Page, index: int) -> bytes:
     """Key of a node, 0 ≤ index < count."""
-    begin = header_size(len(page)) + _tag(page, index)[1]
-    (length,) = _U16.unpack_from(page, begin)
-    return bytes(page[begin + _U16.size : begin + _U16.size + length])
+    size = len(page)
+    (offset,) = _U16.unpack_from(page, size - 4 * (index + 2) + 2)
+    begin = (42 if size <= LARGEST_SMALL else 82) + offset
+    (length,) = _U16.unpack_from(page, begin - 2)
+    return bytes(page[begin : begin + length])
 
 
 def value(page: Page, index: int) -> bytes:
     """Value of a node, 0 ≤ index < count."""
-    length, offset = _tag(page, index)
-    begin = header_size(len(page)) + offset
+    size = len(page)
+    length, offset = _TAG.unpack_from(page, size - 4 * (index + 2))
+    begin = (40 if size <= LARGEST_SMALL else 80) + offset
     (of_key,) = _U16.unpack_from(page, begin)
-    return bytes(page[begin + _U16.size + of_key : begin + length])
+    return bytes(page[begin + 2 + of_key : begin + length])
 
 
-def child_of(page: Page, wanted: bytes) -> int:
-    """Index of the node of a branch under which a key belongs; the branch has nodes."""
-    at, found = find(page, wanted, count(page) - 1)
-    return at + found
+def way_down(page: Page, wanted: bytes) -> tuple[int, bytes | None, bytes]:
+    """The node of a branch under which a key belongs: its index, its key, its value.
+
+    The branch has nodes; of the last one the key is None.
+    """
+    last = count(page) - 1
+    at, found = find(page, wanted, last)
+    at += found
+    return at, key(page, at) if at < last else None, value(page, at)
 
 
 def find(page: Page, wanted: bytes, nodes: int | None = None) -> tuple[int, bool]:
@@ -213,12 +222,13 @@ def find(page: Page, wanted: bytes, nodes: int | None = None) -> tuple[int, bool
     Of all nodes, or of the first ones.
     """
     # Every operation on a tree is made of this: one loop, without the calls of `key`.
-    first, end = header_size(len(page)) + _U16.size, _tag_at(page, 0) + _U16.size
+    size = len(page)
+    first, end = 42 if size <= LARGEST_SMALL else 82, size - 6
     low, high = 0, count(page) if nodes is None else nodes
-    step, offset_at = _TAG.size, _U16.unpack_from
+    offset_at = _U16.unpack_from
     while low < high:
         middle = (low + high) >> 1
-        begin = first + offset_at(page, end - middle * step)[0]
+        begin = first + offset_at(page, end - 4 * middle)[0]
         found = page[begin : begin + (page[begin - 2] | page[begin - 1] << 8)]
         if found < wanted:
             low = middle + 1

@@ -76,7 +76,7 @@ class Store:
         self._open: Transaction | None = None
         log.time = self._now
         cache.require = self._require
-        file.tell = lambda trouble: self._tell([trouble])
+        file.tell = self._tell_one
 
     @classmethod
     def create(
@@ -325,6 +325,9 @@ class Store:
     def _write_header(self) -> None:
         self._file.write_headers(self.header.written(self._flush_file.signature))
 
+    def _tell_one(self, trouble: Trouble) -> None:
+        self._tell([trouble])
+
     def _tell(self, troubles: list[Trouble]) -> None:
         """Count bad pages and tell the watcher of them."""
         counted = [self.header.count(trouble, self.time()) for trouble in troubles]
@@ -389,10 +392,10 @@ class Transaction:
 
     def read(self, number: int) -> bytes:
         """The content of a page as this transaction sees it. Raises PageError, IndexError."""
-        if number in self._changed:
-            return bytes(self._changed[number])
-        if number in self.known:
-            return self.known[number]
+        if (changed := self._changed.get(number)) is not None:
+            return bytes(changed)
+        if (known := self.known.get(number)) is not None:
+            return known
         if self._store.pages < number <= self.pages:
             return bytes(self._store.page_size)
         return self._store.read(number)
@@ -402,9 +405,9 @@ class Transaction:
 
         Checksums, dbtime, format flag and the number in a large page are set at commit.
         """
-        if number not in self._changed:
-            self._changed[number] = bytearray(self.read(number))
-        return self._changed[number]
+        if (changed := self._changed.get(number)) is None:
+            changed = self._changed[number] = bytearray(self.read(number))
+        return changed
 
     def extend(self, count: int) -> int:
         """Add `count` blank pages at the end; the number of the first."""

@@ -126,10 +126,16 @@ def harder(**change: Any) -> Iterable[Held]:
     ("what", "found"),
     [
         ("defragmentation in a window", partial(in_windows, KINDS, 10, "defrag")),
-        ("scan in a window", partial(in_windows, KINDS, 10, "checksum")),
-        (
+        # The slow ones differ from others in one thing that those have, too.
+        pytest.param(
+            "scan in a window",
+            partial(in_windows, KINDS, 10, "checksum"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "defragmentation, window not configured",
             partial(in_windows, KINDS, 10, "defrag", configured=False),
+            marks=pytest.mark.slow,
         ),
         ("many nights skipped or cut short", partial(harder, skipped=0.3, cut=0.3)),
         ("passes and nights of very uneven work", partial(harder, pass_noise=0.3, night_noise=0.4)),

@@ -18,7 +18,7 @@ from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import Day, Hour, Size, add_sample
 from esewatch.fold.state.state import Host
 from tests.advice.histories import DAY, HOUR, NOON, one_pass, opening, store, window
-from tests.support.campaign import number_of
+from tests.support.campaign import EXAMPLES, number_of
 from tests.support.records import EPOCH, event, folder_of
 
 POLICY = Policy()
@@ -336,7 +336,7 @@ AROUND = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * EXAMPLES, deadline=None)
 @drawn(HISTORIES, CHANGES, AROUND, st.one_of(st.just(NOON), st.floats()))
 def test_nothing_raises_and_every_range_is_of_numbers_in_order(
     history: History, change: WhatIfChange, around: Environment, now: float
@@ -383,7 +383,7 @@ def test_a_longer_window_never_lengthens_the_days_of_a_pass(
         assert all(a <= b for a, b in zip(after, before, strict=True))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=2 * EXAMPLES // 5, deadline=None)
 @drawn(WORKS, st.floats(-0.9, 10), st.floats(-0.9, 10))
 def test_more_growth_never_shortens_the_days_of_a_pass(
     works: list[float], one: float, other: float

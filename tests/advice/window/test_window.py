@@ -25,6 +25,7 @@ from tests.advice.histories import (
     store,
     window,
 )
+from tests.support.campaign import EXAMPLES
 from tests.support.processor import processor_seconds
 
 POLICY = Policy()
@@ -577,7 +578,7 @@ POLICIES = st.builds(
 
 
 @given(HISTORIES, POLICIES, st.floats(-1e15, 1e15) | st.just(NOON))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=3 * EXAMPLES)
 def test_no_input_raises_or_gives_a_figure_that_is_none(
     history: History, policy: Policy, now: float
 ) -> None:

@@ -171,7 +171,15 @@ def test_while_the_past_is_lived_through_keys_wait_and_the_bar_grows(
 
 
 @pytest.mark.parametrize(
-    "end", ["ctrl-c", signal.SIGINT, signal.SIGTERM, signal.SIGHUP, "terminal"]
+    "end",
+    [
+        "ctrl-c",
+        "terminal",
+        signal.SIGTERM,
+        # What both of the first come to.
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+    ],
 )
 def test_whatever_ends_it_nothing_goes_on(
     attended: Callable[..., Attended], end: str | signal.Signals, tmp_path: Path

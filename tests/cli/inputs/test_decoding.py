@@ -109,8 +109,19 @@ def test_one_and_two_processes_say_the_same_of_the_engine_s_logs(
     check_equal(told, monkeypatch, child, command, str(lab), str(lab / "absent.evtx"))
 
 
-@pytest.mark.parametrize("kind", ["blg", "csv", "evtx", "json", "other", "perf", "text", ""])
-@pytest.mark.parametrize("command", ["report", "replay"])
+KINDS = ("blg", "csv", "evtx", "json", "other", "perf", "text")
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        *(("report", kind) for kind in KINDS),
+        ("report", ""),
+        # Samples of all kinds.
+        ("replay", ""),
+        *(pytest.param("replay", kind, marks=pytest.mark.slow) for kind in KINDS),
+    ],
+)
 def test_one_and_two_processes_say_the_same_of_the_samples(
     command: str,
     kind: str,

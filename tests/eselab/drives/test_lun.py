@@ -306,7 +306,7 @@ def test_a_drive_does_about_a_hundred_random_reads_a_second() -> None:
     assert queued.iops > together.iops
 
 
-@pytest.mark.parametrize("spindles", [1, 4, 8])
+@pytest.mark.parametrize("spindles", [1, 4, pytest.param(8, marks=pytest.mark.slow)])
 def test_two_scans_on_one_lun_hinder_each_other_and_on_two_they_do_not(spindles: int) -> None:
     """P1 of the facts: 250 MB/s at 3.5 ms alone, 67 MB/s at 7.2 ms for two."""
     alone = total(run(lun_of(spindles=spindles), [sequential(0, SCAN)], 5.0))

@@ -14,7 +14,7 @@ from eselab.machine.machine import InUseError, Machine
 from esewatch.cli import main
 from esewatch.ese.pages.layout import HEADER_PAGES
 from tests.eselab.page_sizes import SIZES
-from tests.eselab.running import START, let_go, machine, random_plan, run
+from tests.eselab.running import START, forget_filled, let_go, machine, random_plan, run
 from tests.support.obvious_checksum import page_class
 
 HOUR = 3600.0
@@ -37,6 +37,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def written(folder: Path, plan: Plan, *, seed: int) -> dict[str, bytes]:
     """What two runs in an empty folder leave there; it is empty again then."""
+    forget_filled()
     run(folder, plan, 1.3, seed=seed)
     run(folder, plan, 1.1, seed=seed)
     found = files(folder)
@@ -55,6 +56,21 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(
     other = written(tmp_path / "run", plan, seed=seed + 100)
     for name in ("events.jsonl", "counters.csv", "db0/db0.edb"):
         assert first[name] != other[name]
+
+
+def test_a_past_that_is_written_once_more_is_as_one_that_is_lived_anew(tmp_path: Path) -> None:
+    """The helpers of these tests do so."""
+    plan = Plan(databases=[DatabasePlan(name="a", pages=60), DatabasePlan(name="b", pages=60)])
+    forget_filled()
+    found = []
+    for _ in range(2):
+        run(tmp_path / "run", plan, 0.3)
+        found.append(files(tmp_path / "run"))
+        shutil.rmtree(tmp_path / "run")
+    assert found[0] == found[1]
+    forget_filled()
+    run(tmp_path / "run", plan, 0.3)
+    assert files(tmp_path / "run") == found[0]
 
 
 def four_sizes() -> Plan:

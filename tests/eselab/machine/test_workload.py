@@ -1,12 +1,26 @@
 """The mailbox store at work: counts, retention, sizes, and the same again with the same seed."""
 
+import random
+
 import pytest
 
 from eselab.base.plan import DAY, MailPlan
+from eselab.disk.disk import SimDisk
 from eselab.machine.mail import Mailboxes, Operation, body_of
 from eselab.machine.workload import STEPS
 from eselab.storage.tables.space import EXTENT
-from tests.eselab.mailing import MIDNIGHT, Life, built, expect_consistent, made, numbers, totals
+from tests.eselab.mailing import (
+    MIDNIGHT,
+    PLAN,
+    Life,
+    built,
+    expect_consistent,
+    forget_made,
+    made,
+    numbers,
+    totals,
+)
+from tests.eselab.page_sizes import each_page_size
 
 
 def following(life: Life) -> int:
@@ -19,7 +33,7 @@ def daily(life: Life) -> int:
     return totals(life.records()).daily
 
 
-@pytest.mark.parametrize("page_size", [4096, 8192, 16384, 32768])
+@each_page_size
 def test_a_new_store_has_about_the_pages_that_were_asked_for(page_size: int) -> None:
     life = built(300, page_size=page_size)
     assert life.used() == pytest.approx(300, rel=0.15)
@@ -85,11 +99,28 @@ def test_retention_catches_up_after_a_standstill() -> None:
 
 
 def test_the_same_seed_makes_the_same_rows() -> None:
-    one, other, third = built(seed=4), built(seed=4), built(seed=5)
+    one = built(seed=4)
+    forget_made()
+    other, third = built(seed=4), built(seed=5)
     for life in (one, other, third):
         life.days(1)
     assert one.records() == other.records()
     assert one.records() != third.records()
+
+
+def test_a_store_that_is_copied_goes_on_as_one_that_was_made_anew() -> None:
+    """The helpers of these tests do so."""
+    forget_made()
+    found = []
+    for _ in range(2):
+        life = built(60)
+        life.days(1)
+        disk = life.disk
+        found.append({name: disk.open(name).read(0, 1 << 30) for name in disk.names()})
+    disk = SimDisk(random.Random(9))
+    Life(disk, plan=PLAN, pages=60).days(1)
+    found.append({name: disk.open(name).read(0, 1 << 30) for name in disk.names()})
+    assert found[0] == found[1] == found[2]
 
 
 def test_no_transaction_is_open_between_steps() -> None:

@@ -16,7 +16,14 @@ from eselab.machine.machine import OpenError
 from tests.eselab.background import current_plan
 from tests.eselab.machine.test_machine import files
 from tests.eselab.mailing import Model, expect_consistent
-from tests.eselab.running import end_as_if_killed, keep_journal, machine, random_plan, run
+from tests.eselab.running import (
+    end_as_if_killed,
+    forget_filled,
+    keep_journal,
+    machine,
+    random_plan,
+    run,
+)
 from tests.support.campaign import some
 from tests.support.engine_truth import agent_families, differences
 
@@ -150,6 +157,7 @@ def test_an_engine_may_be_of_another_generation_after_a_stop(tmp_path: Path) -> 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
+        forget_filled()
         folder = tmp_path / "run"
         run(folder, current_plan(), 2.5, seed=7)
         run(folder, current_plan(), 1.2, seed=7)

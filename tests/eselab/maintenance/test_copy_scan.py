@@ -18,7 +18,7 @@ from esewatch.ese.pages.layout import offset_of
 from tests.eselab.background import current_plan
 from tests.eselab.machine.test_machine import files
 from tests.eselab.maintenance.test_background_machine import told, truth_of
-from tests.eselab.running import end_as_if_killed, let_go, machine, random_plan, run
+from tests.eselab.running import end_as_if_killed, forget_filled, let_go, machine, random_plan, run
 from tests.eselab.test_copies import copies_of, logs_of
 from tests.support.campaign import some
 from tests.support.engine_truth import agent_families, differences
@@ -251,6 +251,7 @@ def test_a_log_that_cannot_be_replayed_when_it_is_opened_is_named_once(
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
+        forget_filled()
         folder = tmp_path / "run"
         run(folder, plan_of(), 1.5, seed=7)
         run(folder, plan_of(), 1.2, seed=7)

@@ -20,7 +20,14 @@ from eselab.maintenance.zeroing import DatabaseZeroing
 from tests.eselab import defragging
 from tests.eselab.machine.test_machine import files
 from tests.eselab.mailing import Life, Model, built, expect_consistent
-from tests.eselab.running import end_as_if_killed, keep_journal, machine, random_plan, run
+from tests.eselab.running import (
+    end_as_if_killed,
+    forget_filled,
+    keep_journal,
+    machine,
+    random_plan,
+    run,
+)
 from tests.eselab.zeroed import LONG, Recorder, raw
 from tests.support.campaign import some
 from tests.support.engine_truth import agent_families, differences
@@ -105,6 +112,7 @@ def test_without_zeroing_no_log_has_a_word_of_it(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
+        forget_filled()
         folder = tmp_path / "run"
         run(folder, plan_of(), 2.5, seed=7)
         run(folder, plan_of(), 1.2, seed=7)

@@ -67,8 +67,16 @@ def test_what_is_committed_is_there_after_a_clean_shutdown(page_size: int) -> No
     assert bodies(again) == model
 
 
-@of_each(range(40))
-def test_a_crash_at_any_moment_leaves_what_was_flushed_and_whole_transactions(seed: int) -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(15), pytest.param(range(15, 40), marks=pytest.mark.slow)], ids=str
+)
+def test_a_crash_at_any_moment_leaves_what_was_flushed_and_whole_transactions(
+    seeds: range,
+) -> None:
+    of_each(seeds)(check_crashes)()
+
+
+def check_crashes(seed: int) -> None:
     chance = random.Random(seed)
     disk = SimDisk(random.Random(seed + 1000))
     store = create(disk, cache_pages=chance.choice([1, 3, 8, 100]), seed=seed)

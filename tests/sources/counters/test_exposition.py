@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from esewatch.sources.counters.exposition import MAX_LINE, MAX_LINES, BadLine, Sample, samples
 from esewatch.sources.counters.scrape import Page
+from tests.support.campaign import EXAMPLES
 from tests.support.processor import processor_seconds
 from tests.support.samples import sample
 
@@ -143,7 +144,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * EXAMPLES, deadline=None)
 @given(
     lines=st.lists(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), max_size=6),
     noise=st.binary(max_size=20),

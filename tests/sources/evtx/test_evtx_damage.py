@@ -15,6 +15,7 @@ from esewatch.sources.evtx import evtx_file
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
 from tests.support import evtx_writer
+from tests.support.campaign import EXAMPLES
 from tests.support.evtx_records import COMPLETED, START, Harvest, harvest
 from tests.support.evtx_writer import (
     CHUNK_BYTES,
@@ -496,7 +497,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 
 @given(edits=edits, cut=st.none() | st.integers(0, chunk_start(4)))
-@settings(max_examples=150)
+@settings(max_examples=3 * EXAMPLES // 2)
 def test_random_damage_is_told_and_spares_the_other_chunks(
     whole: Whole,
     tmp_path_factory: pytest.TempPathFactory,
@@ -529,7 +530,7 @@ def test_random_damage_is_told_and_spares_the_other_chunks(
 
 
 @given(bits=st.lists(st.integers(0, (512 + 4000) * 8 - 1), min_size=1, max_size=4))
-@settings(max_examples=150)
+@settings(max_examples=3 * EXAMPLES // 2)
 def test_flipped_bits_in_header_and_templates_never_raise(
     whole: Whole,
     tmp_path_factory: pytest.TempPathFactory,

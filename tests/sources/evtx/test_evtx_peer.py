@@ -15,6 +15,7 @@ from esewatch.sources.evtx.record_reader import RecordReader
 from esewatch.sources.evtx.templates import FAILURES, Templates
 from tests.fuzz.seeds import kept
 from tests.fuzz.targets import event_log
+from tests.support.campaign import EXAMPLES
 from tests.support.evtx_peer import Told, by_ours, by_peer, chunks_of, offsets_of
 from tests.support.evtx_records import START
 from tests.support.evtx_writer import EvtxWriter, Layout, record_offsets
@@ -83,7 +84,7 @@ def test_a_damaged_real_log_is_read_the_same_in_both_ways() -> None:
 
 
 @given(st.lists(rows, min_size=1, max_size=60))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * EXAMPLES // 2, deadline=None)
 def test_every_record_of_a_made_up_log_is_as_the_peer_tells_it(
     tmp_path_factory: pytest.TempPathFactory, written: list[Row]
 ) -> None:
@@ -139,7 +140,7 @@ def test_of_a_log_that_fuzzing_made_every_record_that_it_spared_comes_out(tmp_pa
 
 
 @given(st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 255)), min_size=1, max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * EXAMPLES, deadline=None)
 def test_of_any_edited_log_every_record_that_is_spared_comes_out(
     tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int]]
 ) -> None:

@@ -18,6 +18,7 @@ from esewatch.sources.evtx.record_reader import RecordReader
 from esewatch.sources.evtx.templates import Templates
 from tests.fuzz.seeds import kept
 from tests.fuzz.targets import event_log
+from tests.support.campaign import EXAMPLES
 from tests.support.evtx_peer import chunks_of, offsets_of
 from tests.support.evtx_records import COMPLETED, START
 from tests.support.evtx_writer import EvtxWriter, Layout
@@ -93,7 +94,7 @@ def test_a_log_that_fuzzing_made_is_read_the_same_in_both_ways(tmp_path: Path) -
 
 @pytest.mark.usefixtures("alike")
 @given(st.lists(rows, min_size=1, max_size=60), st.integers(-1, 70))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * EXAMPLES // 2, deadline=None)
 def test_a_made_up_log_is_read_the_same_in_both_ways(
     tmp_path_factory: pytest.TempPathFactory, written: list[Row], after: int
 ) -> None:
@@ -115,7 +116,7 @@ def test_a_made_up_log_is_read_the_same_in_both_ways(
 
 @pytest.mark.usefixtures("alike")
 @given(st.lists(st.tuples(st.integers(0, 12_000), st.integers(0, 255)), min_size=1, max_size=12))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * EXAMPLES, deadline=None)
 def test_an_edited_log_is_read_the_same_in_both_ways(
     tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int]]
 ) -> None:

@@ -20,18 +20,9 @@ from tests.support.kafka import Broker
 pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = Broker(tmp_path_factory.mktemp("broker"))
-    try:
-        yield broker
-    finally:
-        broker.kill()
-
-
 @pytest.fixture
 def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"topic-{abs(hash(request.node.name))}"
+    name = f"topic-{abs(hash(request.node.nodeid))}"
     broker.make(name, 2)
     broker.make(f"{name}-state", 2, cleanup_policy="compact")
     return name

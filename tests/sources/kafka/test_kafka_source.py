@@ -21,18 +21,9 @@ from tests.support.kafka import Broker
 pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = Broker(tmp_path_factory.mktemp("broker"))
-    try:
-        yield broker
-    finally:
-        broker.kill()
-
-
 @pytest.fixture
 def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"topic-{abs(hash(request.node.name))}"
+    name = f"topic-{abs(hash(request.node.nodeid))}"
     broker.make(name, 2)
     return name
 
@@ -339,25 +330,21 @@ def test_a_full_disk_stops_the_reading_and_nothing_is_lost_or_counted_twice(
 
 
 def test_without_a_broker_the_source_is_down_keeps_what_it_knows_and_goes_on_with_it(
-    tmp_path: Path, members: list[KafkaSource]
+    broker: Broker, topic: str, tmp_path: Path, members: list[KafkaSource]
 ) -> None:
-    broker = Broker(tmp_path / "broker")
+    broker.send(topic, [logged(f"EX{number:02}", 1) for number in range(10)])
+    source = member(broker, tmp_path, topic, members)
+    read(source)
+    broker.kill()
     try:
-        broker.make("events", 2)
-        broker.send("events", [logged(f"EX{number:02}", 1) for number in range(10)])
-        source = member(broker, tmp_path / "worker", "events", members)
-        read(source)
-        broker.kill()
         wait_for("the source is down", lambda: is_down(source), 60)
         assert len(computers(source)) == 10
-
-        broker.start()
-        broker.send("events", [logged(f"EX{number:02}", 2) for number in range(10)])
-        wait_for("the source is up", lambda: not is_down(source), 60)
-        wait_for("all is read", lambda: not is_down(source) and told(source).records == 20, 60)
-        assert told(source).duplicates == 0
     finally:
-        broker.kill()
+        broker.start()
+    broker.send(topic, [logged(f"EX{number:02}", 2) for number in range(10)])
+    wait_for("the source is up", lambda: not is_down(source), 60)
+    wait_for("all is read", lambda: not is_down(source) and told(source).records == 20, 60)
+    assert told(source).duplicates == 0
 
 
 class Fault:

@@ -38,6 +38,7 @@ from tests.sources.logs.formats.test_text_events import (
     WEVTUTIL,
 )
 from tests.sources.logs.formats.test_xml_events import xml
+from tests.support.campaign import EXAMPLES
 from tests.support.samples import sample
 
 PRETTY = json.dumps([json.loads(json_line()), {"Id": 1}], indent=2)
@@ -62,7 +63,7 @@ STREAMS = {name: text.encode() for name, text in _TEXTS.items()}
 
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("restart", [False, True])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=2 * EXAMPLES // 5, deadline=None)
 @given(data=st.data())
 def test_the_same_bytes_in_any_pieces_give_the_same_events(
     name: str, restart: bool, data: st.DataObject
@@ -110,7 +111,7 @@ def test_no_bytes_ever_raise(start: bytes, rest: list[bytes]) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=2 * EXAMPLES // 5, deadline=None)
 def test_a_stream_cut_off_anywhere_keeps_what_was_whole(name: str, data: st.DataObject) -> None:
     stream = STREAMS[name]
     end = data.draw(st.integers(0, len(stream)))

@@ -7,6 +7,8 @@ are the business of `kernels`.
 """
 
 import struct
+from functools import cache
+from itertools import count, takewhile
 from typing import Final, Literal
 
 import msgspec
@@ -63,9 +65,11 @@ def page_checksums(page: bytes, number: int) -> tuple[int, ...]:
     The first is of the page as it is, so those of blocks 2 to 4 must be stored before.
     """
     size = block_size(len(page))
-    blocks = [page[start : start + size] for start in range(0, len(page), size)]
-    blocks[0] = bytes(8) + blocks[0][8:]
-    return tuple(_checksum(block, number) for block in blocks)
+    first = _checksum(bytes(8) + page[8:size], number)
+    if size == len(page):
+        return (first,)
+    rest = [page[start : start + size] for start in range(size, len(page), size)]
+    return (first, *[_checksum(block, number) for block in rest])
 
 
 def is_trailer(page: bytes) -> bool:
@@ -201,17 +205,26 @@ def _checksum(block: bytes, number: int) -> int:
     """
     bits = len(block) * 8
     mask = bits - 1
-    rest = int.from_bytes(block, "little")
-    low = 0
-    while bits > 32:
-        bits //= 2
+    # The first fold is half of the work: of bytes, not of one number that is shifted and masked.
+    half = len(block) // 2
+    upper = int.from_bytes(block[half:], "little")
+    rest = int.from_bytes(block[:half], "little") ^ upper
+    low = (upper.bit_count() & 1) * half * 8
+    for bits, kept in _folds(half * 8):
         upper = rest >> bits
-        rest = (rest & ((1 << bits) - 1)) ^ upper
+        rest = (rest & kept) ^ upper
         low |= (upper.bit_count() & 1) * bits
     for at, columns in enumerate(_MASKS):
         low |= ((rest & columns).bit_count() & 1) << at
     high = low ^ mask if rest.bit_count() & 1 else low
     return (rest ^ (number & _LOW)) | low << 32 | high << 48
+
+
+@cache
+def _folds(bits: int) -> tuple[tuple[int, int], ...]:
+    """Bits that are left after each fold of so many to 32, and a mask of them."""
+    left = takewhile(lambda size: size >= 32, (bits >> fold for fold in count(1)))
+    return tuple((size, (1 << size) - 1) for size in left)
 
 
 def _fold_dwords(data: bytes) -> int:

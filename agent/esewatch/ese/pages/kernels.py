@@ -5,6 +5,8 @@
 
 import importlib
 import importlib.util
+from collections.abc import Callable
+from functools import cache
 from typing import Final, Literal
 
 from esewatch.ese.pages.layout import PAGE_SIZES
@@ -42,9 +44,14 @@ def classify(pages: Pages, page_size: int, first: int) -> bytes:
     """
     if page_size not in PAGE_SIZES:
         raise ValueError(f"page size {page_size}: not one of {PAGE_SIZES}")
+    return _loaded(NAME)(memoryview(pages).cast("B"), page_size, first)
+
+
+@cache
+def _loaded(name: Name) -> Callable[[memoryview, int, int], bytes]:
     try:
-        kernel = importlib.import_module(_MODULES[NAME])
+        kernel = importlib.import_module(_MODULES[name])
     except ImportError as error:
         raise EsewatchError(f"numpy is installed and cannot be loaded: {error}") from error
-    classes: bytes = kernel.classify(memoryview(pages).cast("B"), page_size, first)
+    classes: Callable[[memoryview, int, int], bytes] = kernel.classify
     return classes
