@@ -189,6 +189,7 @@ def size_of(key: bytes, value: bytes) -> int:
 
 def key(page: Page, index: int) -> bytes:
     """Key of a node, 0 ≤ index < count."""
+    # header_size() and the sizes of tag and length written out: a run does this a million times.
     size = len(page)
     (offset,) = _U16.unpack_from(page, size - 4 * (index + 2) + 2)
     begin = (42 if size <= LARGEST_SMALL else 82) + offset
