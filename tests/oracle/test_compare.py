@@ -18,7 +18,7 @@ from tests.oracle.history import Acknowledged, Answers, History, Logged, Scanned
 from tests.oracle.product import settings_of, told
 from tests.oracle.reading import read
 from tests.support.campaign import some
-from tests.support.each import of_each
+from tests.support.each import check_each
 
 SEEDS = 1000
 EACH_RUN = 160
@@ -79,7 +79,7 @@ by_part = pytest.mark.parametrize(
 
 @by_part
 def test_another_resume_makes_no_copy_healthier(seeds: range, tmp_path: Path) -> None:
-    of_each(seeds)(check_that_another_resume_makes_no_copy_healthier)(tmp_path)
+    check_each(seeds, check_that_another_resume_makes_no_copy_healthier, tmp_path)
 
 
 def check_that_another_resume_makes_no_copy_healthier(seed: int, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def check_that_another_resume_makes_no_copy_healthier(seed: int, tmp_path: Path)
 
 @by_part
 def test_less_damage_makes_no_copy_sicker(seeds: range, tmp_path: Path) -> None:
-    of_each(seeds)(check_that_less_damage_makes_no_copy_sicker)(tmp_path)
+    check_each(seeds, check_that_less_damage_makes_no_copy_sicker, tmp_path)
 
 
 def check_that_less_damage_makes_no_copy_sicker(seed: int, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def check_that_less_damage_makes_no_copy_sicker(seed: int, tmp_path: Path) -> No
 
 @by_part
 def test_another_server_changes_nothing_here(seeds: range, tmp_path: Path) -> None:
-    of_each(seeds)(check_that_another_server_changes_nothing_here)(tmp_path)
+    check_each(seeds, check_that_another_server_changes_nothing_here, tmp_path)
 
 
 def check_that_another_server_changes_nothing_here(seed: int, tmp_path: Path) -> None:

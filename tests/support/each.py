@@ -39,3 +39,13 @@ def of_each(
         return test
 
     return decorate
+
+
+def check_each(
+    rows: Iterable[Row],
+    check: Callable[Concatenate[Row, Fixtures], None],
+    *args: Fixtures.args,
+    **fixtures: Fixtures.kwargs,
+) -> None:
+    """Put `rows` to a check within a test, which names every row that fails."""
+    of_each(rows)(check)(*args, **fixtures)

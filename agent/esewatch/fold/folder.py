@@ -53,7 +53,7 @@ Place = tuple[str, str, str, str, int]
 
 
 class Column(NamedTuple):
-    """Where the samples of one place go; none of its names is too long."""
+    """The owner of a place's samples, and its names, none of them too long."""
 
     feed: Feed
     computer: str
@@ -416,7 +416,7 @@ class Folder(Entities):
             source.duplicates += 1
 
     def _column(self, source: SourceState, reading: Reading) -> Column | None:
-        """Where the sample goes; None: nowhere, or its owner is beyond the limit."""
+        """The column of a sample; None: it feeds nothing, or its owner is beyond the limit."""
         computer = self._computer(source, reading.computer, reading.time)
         feed = reading.feed
         if feed is None or not log_disks.is_kept(feed, computer, self.settings):

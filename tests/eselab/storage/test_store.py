@@ -7,7 +7,7 @@ import pytest
 from eselab.disk.disk import SimDisk
 from eselab.disk.log_file import HEADER_BYTES
 from eselab.storage.store import Store
-from tests.support.each import of_each
+from tests.support.each import check_each, of_each
 
 NAME = "a.edb"
 Model = dict[int, bytes]
@@ -73,7 +73,7 @@ def test_what_is_committed_is_there_after_a_clean_shutdown(page_size: int) -> No
 def test_a_crash_at_any_moment_leaves_what_was_flushed_and_whole_transactions(
     seeds: range,
 ) -> None:
-    of_each(seeds)(check_crashes)()
+    check_each(seeds, check_crashes)
 
 
 def check_crashes(seed: int) -> None:
