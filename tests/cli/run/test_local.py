@@ -82,6 +82,8 @@ def test_an_address_that_is_named_is_asked_and_no_other_journal_is_changed(
     said = capsys.readouterr().err
     assert f"esewatch does not answer at {nobody}: " in said
     assert "leave the address out" in said
+    assert main([*words, "", "--storage.path", str(tmp_path)]) == 2
+    assert "is not host:port" in capsys.readouterr().err
     assert other.read_bytes() == was
     assert view.forgotten + [each[:2] for each in view.acknowledged] == [PRIV03]
 

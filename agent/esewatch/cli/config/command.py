@@ -244,7 +244,7 @@ def _said(done: Acknowledged, database: str) -> str:
 
 def _journals(options: argparse.Namespace) -> list[Journal]:
     """The journal and those of partitions, none while a daemon has them or one is named."""
-    if options.address:
+    if options.address is not None:
         return []
     settings = load_settings(options)
     path = Path(settings.journal)
@@ -265,7 +265,7 @@ def _journals(options: argparse.Namespace) -> list[Journal]:
 
 def _meant(options: argparse.Namespace) -> Path | None:
     """The journal that is to be changed; an address alone means the one of its daemon."""
-    if options.address and not (options.config or options.storage):
+    if options.address is not None and not (options.config or options.storage):
         return None
     return Path(load_settings(options).journal)
 

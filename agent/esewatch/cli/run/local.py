@@ -58,7 +58,7 @@ def post(
 
     Raises EsewatchError with the remedy, also where what answers has another journal.
     """
-    address = options.address or DEFAULT_ADDRESS
+    address = DEFAULT_ADDRESS if options.address is None else options.address
     web = load_web(options.web_config) if options.web_config else WebSettings()
     headers = {"Content-Type": "application/json", "X-Esewatch": "1", "Connection": "close"}
     if options.login_file:
@@ -153,7 +153,7 @@ def _reason(options: argparse.Namespace, web: WebSettings, error: Exception) -> 
             "the running esewatch requires a client certificate, which this command does not "
             "have: stop it, run this command again, and start it"
         )
-    if options.address:
+    if options.address is not None:
         return (
             f"esewatch does not answer at {options.address}: {reason_of(error)}; name the address "
             "of the one that runs, --web.address HOST:PORT, and its web configuration if it has "
