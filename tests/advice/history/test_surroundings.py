@@ -72,7 +72,8 @@ def test_what_an_instance_logs_is_not_of_a_snapshot_of_its_files() -> None:
     ]
     state = folder_of(records).state
     told = surroundings(state, folder_of([]).settings)
-    assert set(told(state.databases["ex01", LABEL]).damage) == {"revert_snapshot"}
+    ((kind, damage),) = told(state.databases["ex01", LABEL]).damage.items()
+    assert (kind, damage.count, damage.times) == ("revert_snapshot", 1, [EPOCH + 2 * HOUR])
     assert told(state.databases["ex01", SHADOW]).damage == {}
 
 
