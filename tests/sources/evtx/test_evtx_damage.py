@@ -234,6 +234,38 @@ def test_a_chunk_caught_half_written_comes_out_whole_at_the_next_poll(tmp_path: 
     assert [(c.first, c.last) for c in found.coverage] == [(chunks[1][0], chunks[1][-1])]
 
 
+@pytest.mark.parametrize("dirty", [True, False])
+@pytest.mark.parametrize("restart", [True, False])
+def test_records_that_come_long_after_the_header_of_their_chunk_are_read(
+    tmp_path: Path, *, dirty: bool, restart: bool
+) -> None:
+    """A copy over a network, or a writer that has no processor for some polls."""
+    path = tmp_path / "a.evtx"
+    chunks = log_of(path, dirty=dirty)
+    whole = path.read_bytes()
+    last = len(chunks) - 1
+    begin = place(path, last, 3)
+    path.write_bytes(whole[:begin] + bytes(len(whole) - begin))
+    source = EvtxSource("log", [str(path)])
+    kept: dict[str, bytes] = {}
+    found = []
+    for _ in range(4):
+        batches = list(source.poll())
+        for batch in batches:
+            kept |= {place: at for place, at in batch.positions.items() if at is not None}
+        found.append(harvest(batches))
+    assert [each.ids for each in found[2:]] == [[], []]
+    assert [told(each) for each in found[2:]] == [[], []]
+    if restart:
+        source = EvtxSource("log", [str(path)])
+        source.restore(kept)
+    path.write_bytes(whole)
+    late = harvest(source.poll())
+    assert late.ids[-len(chunks[last]) + 3 :] == chunks[last][3:]
+    assert late.unreadable == []
+    assert harvest(source.poll()).ids == []
+
+
 def test_a_chunk_that_changes_while_it_is_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,14 @@ def digest_of(data: bytes) -> bytes:
     return digest(data[:CHUNK_HEADER_BYTES], data[at : at + FRAME_BYTES], len(data))
 
 
+def digest_of_damaged(data: bytes) -> bytes:
+    """Fingerprint of a chunk whose header and records do not go together: of all its bytes.
+
+    Its header may be that of records which are still to be written.
+    """
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES, person=b"damaged").digest()
+
+
 def may_grow_unseen(data: bytes) -> bool:
     """Does a record stand behind the end the header knows?
 

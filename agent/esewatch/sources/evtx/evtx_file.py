@@ -23,6 +23,7 @@ from esewatch.sources.evtx.chunks import (
     chunk_offset,
     digest,
     digest_of,
+    digest_of_damaged,
     examine,
     file_header,
     frame_offset,
@@ -171,7 +172,16 @@ def _changed(raw: RawFile, number: int, size: int, state: EvtxFileState) -> bool
     start = chunk_offset(number)
     header = read_at(raw, start, CHUNK_HEADER_BYTES)
     frame = read_at(raw, start + frame_offset(header), FRAME_BYTES)
-    return digest(header, frame, min(CHUNK_BYTES, size - start)) != known
+    if digest(header, frame, min(CHUNK_BYTES, size - start)) == known:
+        return False
+    return digest_of_damaged(read_at(raw, start, CHUNK_BYTES)) != known
+
+
+def _fingerprint(chunk: Chunk, data: bytes) -> bytes:
+    """Of a chunk that was read; unknown where more records may follow without a new header."""
+    if chunk.problem:
+        return digest_of_damaged(data)
+    return _UNKNOWN if may_grow_unseen(data) else digest_of(data)
 
 
 class FileReader:
@@ -229,8 +239,7 @@ class FileReader:
             self._note_empty(number)
             return EvtxStep(bytes_read=CHUNK_BYTES)
         step = self._take(number, chunk)
-        grows = not chunk.problem and may_grow_unseen(data)
-        self.state.learn(number, _UNKNOWN if grows else digest_of(data))
+        self.state.learn(number, _fingerprint(chunk, data))
         return step
 
     def _failed(self, number: int, error: OSError) -> EvtxStep:
