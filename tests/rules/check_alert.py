@@ -177,7 +177,7 @@ def broken(name: str, cases: Iterable[Path] = TESTS) -> str:
         for number, path in enumerate(each for each in cases if name in each.read_text("utf-8")):
             groups = [group for group in document_of(path)["tests"] if name in asked(group)]
             (Path(folder) / str(number)).mkdir()
-            files += prepare(path, Path(folder) / str(number), groups)
+            files += prepare(path, Path(folder) / str(number), groups, exact=True)
         done = run(files)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 

@@ -96,18 +96,19 @@ def prepare(
     *,
     texts: bool = False,
     whole: bool = False,
+    exact: bool = False,
 ) -> list[Path]:
     """Test files in `folder`, ready for promtool: the cases of one ask about the same rules.
 
     `groups` are other groups in the place of those of the file. Each test file comes with the
-    rules that are needed for its cases, evaluated as often as these need. Where it is `whole` it
-    comes with all rules of its rule files, evaluated as often as it says.
+    rules that are needed for its cases, evaluated as often as these need, or as it says where that
+    is `exact`. Where it is `whole` it comes with all rules of its rule files, as often as it says.
     """
     parts: dict[tuple[frozenset[str], str], list[dict[str, Any]]] = {}
     evaluated = document_of(path)["evaluation_interval"]
     for group in document_of(path)["tests"] if groups is None else groups:
-        key = (frozenset[str](), evaluated) if whole else (asked(group), step(evaluated, group))
-        parts.setdefault(key, []).append(group)
+        often = evaluated if whole or exact else step(evaluated, group)
+        parts.setdefault((frozenset[str]() if whole else asked(group), often), []).append(group)
     files = []
     for number, ((names, often), part) in enumerate(parts.items()):
         (folder / f"{number}").mkdir()

@@ -1,14 +1,18 @@
 """A newcomer's alert: what is written for them, and what they have to write where."""
 
 import shutil
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.rules import check_alert
 from tests.rules.check_alert import broken, lacks
 from tests.rules.expressions import ROOT, alerts, document_of
 from tests.rules.new_alert import write
+from tests.rules.promtool import TESTS
 
 
 @pytest.fixture
@@ -98,3 +102,19 @@ def test_an_alert_is_not_written_twice(root: Path) -> None:
     write("EseFullMoon", "storage", "warning", root)
     with pytest.raises(ValueError, match="make check-alert"):
         write("EseFullMoon", "storage", "warning", root)
+
+
+def test_cases_of_an_alert_are_evaluated_as_often_as_their_files_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[tuple[str, str]] = []
+
+    def noted(files: Sequence[Path]) -> subprocess.CompletedProcess[str]:
+        told.extend((each.stem, document_of(each)["evaluation_interval"]) for each in files)
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(check_alert, "run", noted)
+    assert broken("EseLatencyHigh") == ""
+    said = {path.stem: document_of(path)["evaluation_interval"] for path in TESTS}
+    assert "1m" in {said[stem] for stem, _ in told}
+    assert [(stem, often) for stem, often in told if often != said[stem]] == []
