@@ -10,11 +10,16 @@ from tests.rules.page_scanner import INSTANCE, beside_page_scanner
 from tests.rules.promtool import TESTS, prepare
 from tests.rules.promtool import run as ask_promtool
 
+SLOW = pytest.mark.slow
 QUICK = {"integrity_test", "log_space_test", "verification_test"}
-FILES = [
-    pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
-    for path in TESTS
-]
+each_file = pytest.mark.parametrize(
+    ("path", "exact"),
+    [
+        *(pytest.param(each, False, id=each.stem) for each in TESTS if each.stem in QUICK),
+        *(pytest.param(each, True, id=f"{each.stem} exact", marks=SLOW) for each in TESTS),
+    ],
+)
+"""Some as often as their cases ask; in the slow tests all as often as they say."""
 ADDS_UP_WORKERS = {
     "EsewatchPartitionUnowned": "it is about the workers",
 }
@@ -44,20 +49,20 @@ READ_BY_SCANNER = {
 """Cases in which no agent tells whether logs are read; one that scans pages tells it of itself."""
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_what_two_workers_tell_is_told_once(path: Path, tmp_path: Path) -> None:
+@each_file
+def test_what_two_workers_tell_is_told_once(path: Path, exact: bool, tmp_path: Path) -> None:
     cases = document_of(path)["tests"]
     twice = [each for case in cases if (each := doubled(case, ADDS_UP_WORKERS))]
-    done = ask_promtool(prepare(path, tmp_path, twice)) if twice else None
+    done = ask_promtool(prepare(path, tmp_path, twice, exact=exact)) if twice else None
 
     assert done is None or done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_an_alert_goes_on_through_a_move(path: Path, tmp_path: Path) -> None:
+@each_file
+def test_an_alert_goes_on_through_a_move(path: Path, exact: bool, tmp_path: Path) -> None:
     cases = [case for case in document_of(path)["tests"] if case["name"] not in LATER]
     over_a_move = [each for case in cases if (each := moved(case))]
-    done = ask_promtool(prepare(path, tmp_path, over_a_move)) if over_a_move else None
+    done = ask_promtool(prepare(path, tmp_path, over_a_move, exact=exact)) if over_a_move else None
 
     assert done is None or done.returncode == 0, done.stdout + done.stderr
 
@@ -71,16 +76,18 @@ def test_an_alert_goes_on_through_a_move_beside_an_agent_that_only_scans_pages(
     cases = [case for case in document_of(path)["tests"] if case["name"] not in left_out]
     beside = [each for case in cases if (each := beside_page_scanner(case))]
     over_a_move = [each for case in beside if (each := moved(case, stays=INSTANCE))]
-    done = ask_promtool(prepare(path, tmp_path, over_a_move)) if over_a_move else None
+    done = ask_promtool(prepare(path, tmp_path, over_a_move, exact=True)) if over_a_move else None
 
     assert done is None or done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_an_agent_that_only_scans_pages_changes_no_alert(path: Path, tmp_path: Path) -> None:
+@each_file
+def test_an_agent_that_only_scans_pages_changes_no_alert(
+    path: Path, exact: bool, tmp_path: Path
+) -> None:
     cases = [case for case in document_of(path)["tests"] if case["name"] not in READ_BY_SCANNER]
     beside = [each for case in cases if (each := beside_page_scanner(case))]
-    done = ask_promtool(prepare(path, tmp_path, beside)) if beside else None
+    done = ask_promtool(prepare(path, tmp_path, beside, exact=exact)) if beside else None
 
     assert done is None or done.returncode == 0, done.stdout + done.stderr
 
