@@ -207,6 +207,7 @@ def test_a_domain_controller_has_no_ratio_and_no_alert(stage: Stage, tmp_path: P
     assert {alert["labels"]["alertname"] for alert in webhook.alerts()} <= {"Watchdog"}
 
 
+@pytest.mark.slow
 def test_real_logs_of_domain_controllers_have_no_ratio_and_no_alert(stage: Stage) -> None:
     names = [f"csv/get-winevent-directory-service-{letter}.csv" for letter in "abc"]
 

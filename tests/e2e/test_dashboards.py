@@ -1,8 +1,9 @@
 """Every query of every dashboard, against a real Prometheus that is full of stories.
 
-One Prometheus has months of logs (tests/dashboards/stories.py) with recorded series, another one
-scrapes a real agent. Each query is put as Grafana puts it. `make golden` writes anew which story
-each of them tells (told_by.yml); read the difference before you keep it.
+One Prometheus scrapes a real agent; in the slow tests another one has months of logs
+(tests/dashboards/stories.py) with recorded series. Each query is put as Grafana puts it.
+`make golden` writes anew which story each of them tells (told_by.yml); read the difference before
+you keep it.
 """
 
 import os
@@ -183,8 +184,13 @@ def past(
 def sights(told: list[Story], past: Prometheus, live: Scraped) -> dict[str, Sight]:
     """Name of the story -> who looks at it, and when."""
     found = {story.name: Sight(past.url, STEP, story.looked_at, story.computers) for story in told}
+    return found | {LIVE: seen_in(live)}
+
+
+def seen_in(live: Scraped) -> Sight:
+    """Who looks at what is scraped, once there is something."""
     wait_for("an agent at work", live.is_at_work)
-    return found | {LIVE: Sight(live.prometheus.url, SCRAPED_EVERY, time.time(), ())}
+    return Sight(live.prometheus.url, SCRAPED_EVERY, time.time(), ())
 
 
 @cache
@@ -205,6 +211,25 @@ def tellers(query: Query, sights: dict[str, Sight]) -> list[str]:
     return sorted(there, key=lambda name: not answers[name].speaks)
 
 
+@pytest.fixture(scope="module")
+def just_now(live: Scraped) -> Sight:
+    """Who looks at what is scraped."""
+    return seen_in(live)
+
+
+@each_query
+def test_a_query_is_put_without_complaint_where_an_agent_is_scraped(
+    query: Query, just_now: Sight
+) -> None:
+    assert just_now.answer(query).complaints == []
+
+
+@of_each([each for each in QUERIES if told_by().get(each.name) == LIVE])
+def test_a_query_about_an_agent_at_work_has_data(query: Query, just_now: Sight) -> None:
+    check_data(query, {LIVE: just_now})
+
+
+@pytest.mark.slow
 @each_query
 def test_a_query_is_put_without_complaint_by_who_selects_everything(
     query: Query, past: Prometheus
@@ -214,8 +239,14 @@ def test_a_query_is_put_without_complaint_by_who_selects_everything(
     assert everything.answer(query).complaints == []
 
 
+@pytest.mark.slow
 @each_query
 def test_a_query_has_data_in_its_story(query: Query, sights: dict[str, Sight]) -> None:
+    check_data(query, sights)
+
+
+def check_data(query: Query, sights: dict[str, Sight]) -> None:
+    """What answers it in its story is there, and as a rule not 0."""
     story = told_by().get(query.name)
     assert story, f"no story in {TABLE.name}; it has data in {tellers(query, sights)}"
     answer = sights[story].answer(query)
@@ -225,6 +256,7 @@ def test_a_query_has_data_in_its_story(query: Query, sights: dict[str, Sight]) -
     assert answer.speaks or query.name in ALWAYS_ZERO
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", loaded(), ids=lambda board: board["uid"])
 def test_each_list_of_a_dashboard_offers_something(board: Json, past: Prometheus) -> None:
     span = span_of(board, {}, END, STEP)
@@ -233,6 +265,7 @@ def test_each_list_of_a_dashboard_offers_something(board: Json, past: Prometheus
         assert values, name
 
 
+@pytest.mark.slow
 def test_the_months_have_each_verdict_that_logs_alone_can_give(past: Prometheus) -> None:
     target = {"expr": "last_over_time(ese_database_verdict[10d])", "instant": True}
     span = Span(SINCE, END, STEP, STEP)
@@ -241,6 +274,7 @@ def test_the_months_have_each_verdict_that_logs_alone_can_give(past: Prometheus)
     assert {each["metric"]["verdict"] for each in found} == set(VERDICTS) - {"blind"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("join", JOINS, ids=lambda join: join.heading.replace(" ", "_"))
 def test_a_join_of_the_page_of_metrics_has_data_in_a_story(
     join: Join, told: list[Story], past: Prometheus
@@ -257,6 +291,7 @@ def test_each_story_that_is_told_is_of_a_query_that_exists() -> None:
     assert set(told_by()) == {query.name for query in QUERIES}
 
 
+@pytest.mark.slow
 def test_the_golden_table_of_who_tells_what_names_stories(
     told: list[Story], request: pytest.FixtureRequest
 ) -> None:

@@ -258,6 +258,7 @@ def in_a_storm(stage: Stage, folder: Path, names: Sequence[str], apart: float) -
     )
 
 
+@pytest.mark.slow
 def test_a_bad_page_arrives_in_time_while_100000_events_a_second_come_in(
     stage: Stage, tmp_path: Path
 ) -> None:

@@ -421,6 +421,7 @@ def test_a_record_of_the_year_2100_is_counted_and_settles_nothing(tmp_path: Path
     )
 
 
+@pytest.mark.slow
 @pytest.mark.fault(
     "the agent is stopped in a storm of events",
     provoked="`SIGTERM` during 60,000 events; the agent ends within 5 s",

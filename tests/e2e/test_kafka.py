@@ -105,6 +105,7 @@ def check_kills(
     assert all_held(killed.folder) == all_held(undisturbed.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.minutes
 def test_owners_without_the_disk_of_a_killed_one_hold_what_one_holds_that_never_was(
     broker: Broker, messages: list[Message], tmp_path: Path

@@ -107,6 +107,7 @@ def test_a_worker_reads_by_tls_and_scram_and_writes_its_changelog_so(
     assert samples(text, "esewatch_source_partitions_owned") == {'{source="fleet"}': PARTITIONS}
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_one_line_and_the_right_one_is_taken_up(
     count: int, worker: Agent, secret: Path
 ) -> None:

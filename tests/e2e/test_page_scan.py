@@ -151,6 +151,7 @@ def test_kills_of_the_agent_leave_no_process_and_count_every_page_once(
     assert "Traceback" not in agent.log()
 
 
+@pytest.mark.slow
 def test_a_new_configuration_keeps_the_place(agent: Agent, tmp_path: Path) -> None:
     database(tmp_path)
     agent.start()

@@ -30,6 +30,7 @@ def advised(folder: Path, now: float) -> Advice:
     return found
 
 
+@pytest.mark.slow
 def test_its_process_is_that_of_a_mailbox_server_whose_databases_have_a_window(
     tmp_path: Path,
 ) -> None:

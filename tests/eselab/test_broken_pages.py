@@ -62,6 +62,15 @@ WAYS = [
     Way("a key", tear_key),
     Way("everything", shuffle),
 ]
+each_way = pytest.mark.parametrize(
+    "way",
+    [
+        *WAYS[::3],
+        *(pytest.param(way, marks=pytest.mark.slow) for way in WAYS if way not in WAYS[::3]),
+    ],
+    ids=lambda way: way.name,
+)
+"""Some in each run, all in the slow ones."""
 
 
 def broken(store: Store, number: int, way: Way, chance: random.Random) -> None:
@@ -114,7 +123,7 @@ def operated(store: Store, tree: BTree, chance: random.Random) -> str:
     return ""
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+@each_way
 def test_operations_on_a_broken_page_raise_nothing_but_errors_of_the_tree(way: Way) -> None:
     seen = set[str]()
     for seed in range(4):
@@ -182,14 +191,7 @@ def test_defragmentation_tells_a_broken_page_and_raises_nothing(way: Way) -> Non
     assert 705 in told
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        *WAYS[::3],
-        *(pytest.param(way, marks=pytest.mark.slow) for way in WAYS if way not in WAYS[::3]),
-    ],
-    ids=lambda way: way.name,
-)
+@each_way
 def test_users_give_up_what_comes_to_a_broken_page(way: Way) -> None:
     failed = 0
     for seed in range(3):

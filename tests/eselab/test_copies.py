@@ -140,6 +140,7 @@ def test_copies_have_the_mail_of_the_last_shipped_log_of_a_plain_dict(tmp_path: 
     expect_agreement(tmp_path / "run", running.now())
 
 
+@pytest.mark.slow
 def test_a_copy_logs_as_its_own_computer(tmp_path: Path) -> None:
     now = run(tmp_path, plan_of(DROP, KEEP, generation="2007"), 3.0)
     expect_agreement(tmp_path, now)
@@ -202,6 +203,7 @@ def test_the_agent_knows_the_role_from_the_events_else_from_the_configuration(
     assert known_role(tmp_path, now, passive) == "passive"
 
 
+@pytest.mark.slow
 def test_zeroing_comes_to_the_copy(tmp_path: Path) -> None:
     run(tmp_path, plan_of(DROP, zero=True), 4.0)
     running = machine(tmp_path, plan_of(DROP, zero=True))
@@ -219,6 +221,7 @@ def test_a_cache_that_is_dropped_is_empty_after_each_batch(tmp_path: Path) -> No
     running.close()
 
 
+@pytest.mark.slow
 def test_a_batch_waits_for_as_many_logs_as_it_is_to_have(tmp_path: Path) -> None:
     copy = msgspec.structs.replace(DROP, batch_logs=4)
     run(tmp_path, plan_of(copy), 4.0)
@@ -240,6 +243,7 @@ def test_no_log_is_deleted_before_it_is_shipped(tmp_path: Path) -> None:
     running.close()
 
 
+@pytest.mark.slow
 def test_a_copy_that_the_logs_no_longer_lead_on_from_is_seeded_anew(tmp_path: Path) -> None:
     run(tmp_path, plan_of(DROP), 1.5)
     run(tmp_path, plan_of(), 3.0)
@@ -258,6 +262,7 @@ def test_a_copy_whose_seeding_was_cut_off_is_seeded_anew(tmp_path: Path) -> None
     assert mail(tmp_path / "a") == mail(tmp_path / "EX02" / "a")
 
 
+@pytest.mark.slow
 def test_a_copy_goes_on_where_it_was(tmp_path: Path) -> None:
     seeds = set()
     for _ in range(3):
@@ -270,6 +275,7 @@ def test_a_copy_goes_on_where_it_was(tmp_path: Path) -> None:
     assert set(replayed) == set(range(replayed[0], max(replayed) + 1))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     found = []
     for _ in range(2):

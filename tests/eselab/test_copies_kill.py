@@ -57,6 +57,7 @@ def test_copies_outlive_four_kills(tmp_path: Path) -> None:
     assert check_kills(tmp_path / "run", 4, 1)["301"] > 8
 
 
+@pytest.mark.slow
 def test_copies_that_are_scanned_outlive_eight_kills(tmp_path: Path) -> None:
     events = check_kills(tmp_path / "run", 8, 2000, scanned=True)
     assert events["717"] >= 2

@@ -373,6 +373,7 @@ def test_what_no_page_on_disk_needs_is_lost_alone(
     assert verdict(capsys, copy.folder)["verdict"] == "restorable"
 
 
+@pytest.mark.slow
 def test_no_loss_is_accepted_of_a_log_that_is_needed(engine: Engine, tmp_path: Path) -> None:
     copy = engine.copy(tmp_path / "copy")
     for generation in range(copy.last, copy.committed + 1):

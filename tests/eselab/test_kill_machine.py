@@ -220,6 +220,7 @@ def check_kills(place: Path, kills: int, seed: int) -> Lives:
     return lives
 
 
+@pytest.mark.slow
 def test_ten_kills_of_the_engine_lose_nothing_and_its_logs_stay_true(tmp_path: Path) -> None:
     lives = check_kills(tmp_path, 10, 1)
     assert lives.transactions > 50

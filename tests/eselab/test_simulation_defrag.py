@@ -81,10 +81,8 @@ def check_figures(folder: Path) -> int:
     return found.total_freed
 
 
-@pytest.mark.parametrize(
-    "page_size",
-    [*(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[:-1]), SIZES[-1]],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("page_size", SIZES)
 def test_each_night_so_many_pages_are_free_as_it_says_that_it_freed(
     tmp_path: Path, page_size: int
 ) -> None:

@@ -135,6 +135,7 @@ def test_each_record_of_a_complete_log_is_admitted_once_and_none_is_missing(seed
     assert bounded(found)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_each_record_is_admitted_once_when_records_come_one_by_one(seed: int) -> None:
     rng = random.Random(seed)
@@ -229,6 +230,7 @@ def test_a_gap_whose_numbers_another_life_has_is_one() -> None:
     assert claim_gaps(found) == 100
 
 
+@pytest.mark.slow
 def test_archives_of_more_lives_than_are_kept_are_read_whole() -> None:
     made = [life(20, EPOCH + number * DAY) for number in range(3 * MAX_EPOCHS)]
     for order in (made, made[::-1]):

@@ -8,7 +8,7 @@ from tests.fuzz.seeds import kept, seeds
 from tests.fuzz.targets import TARGETS
 from tests.support.campaign import number_of
 
-FEW, MANY = 150, number_of(20_000, 2000)
+FEW, MANY = 50, number_of(20_000, 2000)
 """Mutations a target, the same each time: in each run, and in the slow tests."""
 
 

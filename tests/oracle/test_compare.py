@@ -21,7 +21,7 @@ from tests.support.campaign import some
 from tests.support.each import check_each
 
 SEEDS = 1000
-EACH_RUN = 160
+EACH_RUN = 80
 PART = 20
 MANY = 100_000
 
@@ -65,7 +65,7 @@ def product(of: History, folder: Path) -> Answers:
 
 
 LAW_SEEDS = range(3000, 3120)
-EACH_RUN_OF_A_LAW = 40
+EACH_RUN_OF_A_LAW = 15
 
 by_part = pytest.mark.parametrize(
     "seeds",

@@ -70,6 +70,7 @@ def _agent(tmp_path: Path) -> Iterator[Agent]:
         agent.close()
 
 
+@pytest.mark.slow
 @pytest.mark.fault(
     "250 clients send bodies of 1 MB at once and do not complete them",
     provoked="with a length, in chunks, to a page that accepts bodies and to one that does not;"

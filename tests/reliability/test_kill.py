@@ -131,11 +131,11 @@ def _settled(agent: Agent, expected: dict[str, float]) -> tuple[dict[str, float]
 
 @pytest.mark.fault(
     "the agent is killed",
-    provoked="20 times `kill -9` at random moments; four logs grow, rotate and end in half lines",
+    provoked="10 times `kill -9` at random moments; four logs grow, rotate and end in half lines",
     lost="nothing, and nothing is counted twice",
 )
-def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
-    found, expected = kill_often(tmp_path, kills=20, seed=703)
+def test_ten_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
+    found, expected = kill_often(tmp_path, kills=10, seed=703)
     assert len(expected) > 20
     assert found == expected
 

@@ -179,6 +179,7 @@ def assert_unharmed(outcome: Outcome) -> None:
     assert p95(outcome.storm) < SCRAPE_SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.fault(
     "100,000 events in a second",
     provoked="a real log that is written at this rate for a second; scrapes meanwhile",

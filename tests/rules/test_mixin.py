@@ -132,6 +132,7 @@ def test_the_rules_of_a_site_fire_for_it_alone(north: Path, tmp_path: Path) -> N
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_an_alert_of_one_site_is_not_kept_by_the_rules_of_another(tmp_path: Path) -> None:
     sites = [tmp_path / name for name in ("north", "south")]
     for site in sites:

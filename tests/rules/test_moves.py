@@ -11,7 +11,7 @@ from tests.rules.promtool import TESTS, prepare
 from tests.rules.promtool import run as ask_promtool
 
 SLOW = pytest.mark.slow
-QUICK = {"integrity_test", "log_space_test", "verification_test"}
+QUICK = {"integrity_test"}
 each_file = pytest.mark.parametrize(
     ("path", "exact"),
     [
@@ -19,7 +19,7 @@ each_file = pytest.mark.parametrize(
         *(pytest.param(each, True, id=f"{each.stem} exact", marks=SLOW) for each in TESTS),
     ],
 )
-"""Some as often as their cases ask; in the slow tests all as often as they say."""
+"""One as often as its cases ask; in the slow tests all as often as they say."""
 ADDS_UP_WORKERS = {
     "EsewatchPartitionUnowned": "it is about the workers",
 }

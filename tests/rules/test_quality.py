@@ -53,6 +53,7 @@ def test_each_metric_of_a_rule_is_in_the_months() -> None:
 
 
 @pytest.mark.minutes
+@pytest.mark.slow
 def test_a_healthy_month_wakes_nobody_and_a_fault_raises_its_alert(tmp_path: Path) -> None:
     found = check_months(tmp_path, [controller("dc1", 1), flipped_bits("ex2", 1)], healthy=1)
 

@@ -122,27 +122,28 @@ def harder(**change: Any) -> Iterable[Held]:
     return in_windows(worlds, 30, "defrag", configured="weekdays" not in change)
 
 
+QUICK = {
+    "defragmentation in a window": partial(in_windows, KINDS, 10, "defrag"),
+    "background scan, pages seen are known": partial(in_background, with_pages=True),
+}
+OTHERS = {
+    "scan in a window": partial(in_windows, KINDS, 10, "checksum"),
+    "defragmentation, window not configured": partial(
+        in_windows, KINDS, 10, "defrag", configured=False
+    ),
+    "many nights skipped or cut short": partial(harder, skipped=0.3, cut=0.3),
+    "passes and nights of very uneven work": partial(harder, pass_noise=0.3, night_noise=0.4),
+    "growth by 0.6 % a day": partial(harder, growth=0.006),
+    "window on workdays, not configured": partial(harder, weekdays=(0, 1, 2, 3, 4)),
+    "background scan, pages seen are not known": partial(in_background, with_pages=False),
+}
+
+
 @pytest.mark.parametrize(
     ("what", "found"),
     [
-        ("defragmentation in a window", partial(in_windows, KINDS, 10, "defrag")),
-        # The slow ones differ from others in one thing that those have, too.
-        pytest.param(
-            "scan in a window",
-            partial(in_windows, KINDS, 10, "checksum"),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "defragmentation, window not configured",
-            partial(in_windows, KINDS, 10, "defrag", configured=False),
-            marks=pytest.mark.slow,
-        ),
-        ("many nights skipped or cut short", partial(harder, skipped=0.3, cut=0.3)),
-        ("passes and nights of very uneven work", partial(harder, pass_noise=0.3, night_noise=0.4)),
-        ("growth by 0.6 % a day", partial(harder, growth=0.006)),
-        ("window on workdays, not configured", partial(harder, weekdays=(0, 1, 2, 3, 4))),
-        ("background scan, pages seen are known", partial(in_background, with_pages=True)),
-        ("background scan, pages seen are not known", partial(in_background, with_pages=False)),
+        *QUICK.items(),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in OTHERS.items()),
     ],
     ids=lambda each: each.replace(" ", "_") if isinstance(each, str) else "",
 )

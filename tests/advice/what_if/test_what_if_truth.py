@@ -81,8 +81,9 @@ def _against(said: Estimate | None, found: History, since: float) -> Held:
     return Held(said.values, sum(days) / len(days), days)
 
 
-@pytest.mark.parametrize("times", [0.5, pytest.param(2.0, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [0.5, 2.0])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_the_days_of_a_pass_lie_in_the_range_that_was_told(
     tmp_path: Path, seed: int, times: float
 ) -> None:

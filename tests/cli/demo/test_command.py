@@ -141,6 +141,7 @@ def test_on_a_terminal_the_screen_fits_and_keys_do_what_they_say(
     assert demo.process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_of_80x24_shows_the_stories_and_the_sentence_of_the_one_under_work(
     attended: Callable[..., Attended],
 ) -> None:

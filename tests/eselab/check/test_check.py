@@ -39,6 +39,7 @@ SYSTEM = {
 """Records of a database without tables of its own: the columns of the catalog, twice."""
 
 
+@pytest.mark.slow
 @each_page_size
 @of_each(range(5))
 def test_databases_of_random_histories_are_sound_even_after_crashes(

@@ -181,7 +181,9 @@ def check_damage(kept: Path, place: Path, seed: int) -> None:
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(each, marks=pytest.mark.slow) for each in range(2, 6))]
+)
 def test_damage_to_any_file_of_a_run_is_never_a_traceback(
     kept: Path, dirty: Path, tmp_path: Path, seed: int
 ) -> None:

@@ -272,6 +272,7 @@ def test_what_waits_in_the_cache_is_read_from_there() -> None:
     assert answers[12] == pytest.approx(0.001 + MODEL.overhead, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_cache_turns_random_writes_into_sorted_ones() -> None:
     """Without: a seek and half a turn each. P4 of the facts: 300 IOPS with a cache, 50 without."""
     without = lun_of()
@@ -293,6 +294,7 @@ def test_a_log_waits_for_a_turn_without_a_cache_and_not_with_one() -> None:
     assert fast.mean < turn / 10
 
 
+@pytest.mark.slow
 def test_a_drive_does_about_a_hundred_random_reads_a_second() -> None:
     """P3 of the facts; more where it can choose among several, none lost in a stripe."""
     one = lun_of()

@@ -24,6 +24,7 @@ def test_a_run_of_the_engine_leaves_events_and_counters(tmp_path: Path) -> None:
     assert told == ["part"]
 
 
+@pytest.mark.slow
 def test_a_passive_copy_leaves_counters_of_its_own(tmp_path: Path) -> None:
     plan = {**SMALL, "databases": [{**DATABASE, "copies": [{"computer": "EX02"}]}]}
     found = bench(tmp_path).engine("run", plan, 3600.0)

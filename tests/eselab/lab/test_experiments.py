@@ -92,6 +92,7 @@ def parallel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Findings]:
     return told, checksum_parallel.run(told.bench, pages=PAGES, seconds=SECONDS)
 
 
+@pytest.mark.slow
 def test_two_scans_on_one_lun_are_slower_and_on_two_are_not(
     parallel: tuple[Told, Findings],
 ) -> None:
@@ -121,6 +122,7 @@ def kindness(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Findings]:
     return told, scan_kindness.run(told.bench, seconds=1.0)
 
 
+@pytest.mark.slow
 def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(
     kindness: tuple[Told, Findings],
 ) -> None:
@@ -213,6 +215,7 @@ def test_lanes_are_those_that_the_page_scan_plans(tmp_path: Path, by_device: boo
     assert checkdb_luns.lanes(by_device=by_device) == sizes
 
 
+@pytest.mark.slow
 def test_by_letter_one_lun_is_busy_at_a_time_by_device_all_are(tmp_path: Path) -> None:
     told = Told(tmp_path)
     findings = checkdb_luns.run(told.bench, pages=400)
@@ -255,6 +258,7 @@ def test_what_o_dsync_cannot_do_here_is_told_and_left_out(
     assert row(findings, "file created", "write-through (O_DSYNC)").ours is None
 
 
+@pytest.mark.slow
 def test_a_backup_past_the_cache_leaves_nothing_in_it(tmp_path: Path) -> None:
     told = Told(tmp_path)
     findings = backup_buffered.run(told.bench, total=64 << 20)

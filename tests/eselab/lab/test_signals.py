@@ -32,6 +32,7 @@ def test_each_side_is_one_of_the_cases_and_the_good_one_raises_nothing() -> None
             assert told == (signal.side == "bad")
 
 
+@pytest.mark.slow
 def test_the_bad_side_of_scan_kindness_is_beyond_the_limit_of_its_alert_and_no_good_one_is(
     tmp_path: Path,
 ) -> None:

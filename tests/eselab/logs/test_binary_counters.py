@@ -47,6 +47,7 @@ def test_text_and_binary_log_of_a_run_lead_to_what_the_truth_says(
     assert of_others(differences(truth, agent_families(tmp_path, now, binary=True))) == []
 
 
+@pytest.mark.slow
 def test_the_totals_of_the_binary_log_are_exact(tmp_path: Path) -> None:
     run(tmp_path, MAIL, 2.0)
     agent = Folder(State(), Settings())

@@ -80,7 +80,8 @@ def _small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evtx_log, "SMALLEST", SIZE)
 
 
-@pytest.mark.parametrize("parts", [12, pytest.param(24, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [12, 24])
 def test_who_follows_a_log_that_rolls_over_and_is_cleared_has_the_truth(
     tmp_path: Path, parts: int
 ) -> None:

@@ -110,6 +110,7 @@ def test_every_event_is_read_as_it_was_written(tmp_path: Path, part: int) -> Non
     assert path.stat().st_size > 3 << 16
 
 
+@pytest.mark.slow
 def test_the_python_reader_finds_every_record_and_right_checksums(tmp_path: Path) -> None:
     path = tmp_path / "Application.evtx"
     # It cannot read an array with an empty string, or with some characters.

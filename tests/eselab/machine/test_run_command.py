@@ -137,8 +137,14 @@ def test_a_folder_in_use_is_one_line_and_nothing_happens_to_it(tmp_path: Path) -
     assert command("check", tmp_path / "run").status == 0
 
 
-@pytest.mark.parametrize("foreign", [b"{}\n", b"one line without an end", b"\0" * 5000])
-@pytest.mark.parametrize("name", ["events.jsonl", "counters.csv", "truth.jsonl"])
+@pytest.mark.parametrize(
+    ("name", "foreign"),
+    [
+        ("events.jsonl", b"{}\n"),
+        ("counters.csv", b"one line without an end"),
+        ("truth.jsonl", b"\0" * 5000),
+    ],
+)
 def test_files_of_others_in_the_folder_are_left_as_they_are(
     tmp_path: Path, name: str, foreign: bytes
 ) -> None:
@@ -169,6 +175,7 @@ def lose_database(folder: Path) -> None:
     (folder / "a" / "a.edb").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -189,6 +196,7 @@ def test_a_database_that_cannot_be_opened_is_named_in_one_line(
     assert found.status == (2 if damage is lose_database else 1)
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_opened_ends_the_run_for_the_others_which_recover_later(
     tmp_path: Path,
 ) -> None:
@@ -202,6 +210,7 @@ def test_one_that_cannot_be_opened_ends_the_run_for_the_others_which_recover_lat
     assert [found for found, _ in events(folder)].count(300) == 1
 
 
+@pytest.mark.slow
 def test_another_page_size_than_that_of_the_database_is_one_line(tmp_path: Path) -> None:
     folder = made(tmp_path / "run")
     other = msgspec.structs.replace(SMALL, page_size=4096)
@@ -209,6 +218,7 @@ def test_another_page_size_than_that_of_the_database_is_one_line(tmp_path: Path)
     expect_one_line(done, "its page_size is 8192, in the plan 4096")
 
 
+@pytest.mark.slow
 def test_a_damaged_last_line_of_a_log_is_one_line(tmp_path: Path) -> None:
     folder = made(tmp_path / "run")
     log = (folder / "events.jsonl").read_bytes()
@@ -216,6 +226,7 @@ def test_a_damaged_last_line_of_a_log_is_one_line(tmp_path: Path) -> None:
     expect_one_line(run(folder), "the last line of a log")
 
 
+@pytest.mark.slow
 def test_a_run_of_a_fraction_of_a_day_goes_on_where_it_ended(tmp_path: Path) -> None:
     folder = made(tmp_path / "run", 0.25)
     assert last_time(folder).startswith("06/18/2007 06:00:00")
@@ -230,6 +241,7 @@ def test_a_run_may_start_on_another_day_with_a_negative_seed(tmp_path: Path) -> 
     assert last_time(tmp_path / "run").startswith("02/03/2031 12:24:00")
 
 
+@pytest.mark.slow
 def test_real_time_goes_on_after_virtual_time_that_is_past_and_not_before_it_is(
     tmp_path: Path,
 ) -> None:
@@ -276,6 +288,7 @@ def test_paced_time_comes_to_the_present_and_takes_faults_from_its_standard_inpu
     assert last.replace(tzinfo=UTC).timestamp() > begun
 
 
+@pytest.mark.slow
 def test_in_virtual_time_the_logs_are_written_day_by_day_for_a_kill_may_come(
     tmp_path: Path,
 ) -> None:
@@ -320,6 +333,7 @@ def test_a_full_disk_is_one_line_and_with_more_room_the_run_goes_on(little: Path
     assert command("check", folder).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", ["real", "virtual"])
 def test_a_folder_that_vanishes_is_one_line(tmp_path: Path, clock: str) -> None:
     plan = msgspec.structs.replace(

@@ -33,6 +33,7 @@ def daily(life: Life) -> int:
     return totals(life.records()).daily
 
 
+@pytest.mark.slow
 @each_page_size
 def test_a_new_store_has_about_the_pages_that_were_asked_for(page_size: int) -> None:
     life = built(300, page_size=page_size)

@@ -88,6 +88,7 @@ def test_what_comes_to_a_damaged_leaf_is_given_up_and_the_rest_goes_on() -> None
     assert following(again) - before > 2 * daily(again) - again.mail.failed
 
 
+@pytest.mark.slow
 def test_messages_on_a_damaged_leaf_do_not_keep_retention_from_the_others() -> None:
     life = built(200)
     leaf = next(iter(life.database.table("Msg").leaves()))
@@ -101,6 +102,7 @@ def test_messages_on_a_damaged_leaf_do_not_keep_retention_from_the_others() -> N
     assert 0 < len(old) < 12
 
 
+@pytest.mark.slow
 def test_a_damaged_index_stops_retention_but_not_deliveries() -> None:
     life = built(400)
     leaf = next(iter(life.database.table("Arrivals").leaves()))

@@ -61,6 +61,7 @@ def check_states(folder: Path, now: float) -> None:
     database.close(now)
 
 
+@pytest.mark.slow
 def test_six_kills_of_background_maintenance_lose_nothing_that_was_durable(tmp_path: Path) -> None:
     check_kills(tmp_path, 6, 1)
 

@@ -73,6 +73,7 @@ def test_the_agent_takes_the_model_background_for_it(tmp_path: Path, role: str) 
     assert found == ("background", role, "current")
 
 
+@pytest.mark.slow
 def test_a_pass_of_more_than_seven_days_is_told_as_late(tmp_path: Path) -> None:
     now = run(tmp_path, current_plan(scan_pace=2.0), 14.0)
     events = told(tmp_path)
@@ -80,6 +81,7 @@ def test_a_pass_of_more_than_seven_days_is_told_as_late(tmp_path: Path) -> None:
     expect_agreement(tmp_path, now)
 
 
+@pytest.mark.slow
 def test_a_passive_copy_tells_of_checksumming_and_is_late_each_day(tmp_path: Path) -> None:
     plan = current_plan(role="passive", scan_pace=2.0)
     now = run(tmp_path, plan, 8.0)
@@ -112,6 +114,7 @@ def test_a_database_without_a_scan_is_defragmented_alone(tmp_path: Path) -> None
     expect_agreement(tmp_path, now)
 
 
+@pytest.mark.slow
 def test_a_bad_page_within_the_pass_leaves_the_copy_unverified(tmp_path: Path) -> None:
     plan = current_plan(scan_pace=20.0, pages=400, cache_pages=20)
     faults = [FaultPlan(at=100.0, database="a", kind="flip_two", page=390)]
@@ -139,6 +142,7 @@ def test_the_counters_have_the_names_of_current_engines(tmp_path: Path) -> None:
     assert durations[:-1] == sorted(durations[:-1])
 
 
+@pytest.mark.slow
 def test_an_engine_may_be_of_another_generation_after_a_stop(tmp_path: Path) -> None:
     current = current_plan()
     (database,) = current.databases

@@ -67,7 +67,7 @@ def flip(file: Path, page: int, *bits: int) -> None:
             opened.write(bytes([byte ^ 1 << bit % 8]))
 
 
-@pytest.mark.parametrize("cache", ["keep", "drop"])
+@pytest.mark.parametrize("cache", ["keep", pytest.param("drop", marks=pytest.mark.slow)])
 def test_a_copy_is_scanned_as_a_passive_one_and_the_active_one_as_before(
     tmp_path: Path, cache: str
 ) -> None:
@@ -151,6 +151,7 @@ def test_the_next_pass_begins_a_day_after_the_last_over_a_stop(tmp_path: Path) -
         assert told(tmp_path / "EX02")["717"] == passes
 
 
+@pytest.mark.slow
 def test_a_late_pass_is_told_once_a_day_also_over_stops(tmp_path: Path) -> None:
     for days, late in ((7.5, 1), (0.2, 1), (0.2, 1), (0.3, 2), (3.0, 5)):
         now = run(tmp_path, plan_of(pace=1.0), days)
@@ -160,6 +161,7 @@ def test_a_late_pass_is_told_once_a_day_also_over_stops(tmp_path: Path) -> None:
     assert 'task="checksum"' in copy["ese_pass_last_late_timestamp_seconds"]
 
 
+@pytest.mark.slow
 def test_a_read_that_fails_aborts_the_pass_and_the_next_try_is_a_day_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +183,7 @@ def test_a_read_that_fails_aborts_the_pass_and_the_next_try_is_a_day_later(
     expect_agreement(tmp_path, running.now())
 
 
+@pytest.mark.slow
 def test_a_pass_of_a_copy_that_is_seeded_anew_is_given_up(tmp_path: Path) -> None:
     run(tmp_path, plan_of(), 0.5)
     run(tmp_path, current_plan(), 4.0)
@@ -192,6 +195,7 @@ def test_a_pass_of_a_copy_that_is_seeded_anew_is_given_up(tmp_path: Path) -> Non
     expect_agreement(tmp_path, now)
 
 
+@pytest.mark.slow
 def test_a_kill_keeps_the_place_of_a_pass(tmp_path: Path) -> None:
     folder, plan = tmp_path / "run", plan_of(pages=600, pace=150.0)
     running = machine(folder, plan)
@@ -326,6 +330,7 @@ def check_random(folder: Path, seed: int, *, days: float, kills: bool) -> Counte
     return found
 
 
+@pytest.mark.slow
 def test_on_random_plans_with_faults_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
     for seed in (700, 703):

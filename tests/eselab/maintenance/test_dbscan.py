@@ -269,6 +269,7 @@ def test_a_kill_loses_at_most_what_was_not_saved_and_no_page_of_a_pass_counts_tw
     assert after.counters.scan_pages_read == 680
 
 
+@pytest.mark.slow
 @of_each(range(10))
 def test_a_pass_through_any_kills_and_windows_sees_each_page_once(seed: int) -> None:
     chance = random.Random(seed)

@@ -82,6 +82,7 @@ def churn(found: Bench, model: dict[bytes, bytes], chance: random.Random) -> Non
     found.database.store.flush()
 
 
+@pytest.mark.slow
 @of_each(range(15))
 def test_a_pass_through_many_losses_of_power_counts_each_thing_once(seed: int) -> None:
     chance = random.Random(seed)
@@ -122,6 +123,7 @@ def test_the_power_fails_somewhere_in_most_of_these_passes() -> None:
         found.run()
 
 
+@pytest.mark.slow
 @of_each(range(10))
 def test_work_goes_on_between_the_steps_and_all_that_was_durable_is_there(seed: int) -> None:
     chance = random.Random(100 + seed)

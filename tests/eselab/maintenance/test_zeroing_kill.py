@@ -70,6 +70,7 @@ def check_file(file: Path, gone: set[bytes], living: set[bytes], now: float) -> 
     assert scan(file).counts.bad() == 0
 
 
+@pytest.mark.slow
 def test_six_kills_of_zeroing_lose_nothing_that_was_durable(tmp_path: Path) -> None:
     check_kills(tmp_path, 6, 1)
 

@@ -69,6 +69,7 @@ def test_a_scan_that_zeroes_tells_of_zeroing_in_place_of_checksumming(tmp_path: 
     assert instance["ese_maintenance_pages_zeroed_total"][""] > kinds['kind="unused_zeroed"']
 
 
+@pytest.mark.slow
 def test_a_pass_that_a_window_ends_is_interrupted_and_resumed(tmp_path: Path) -> None:
     window = WindowPlan(length=3 * 3600.0)
     now = run(tmp_path, plan_of(pages=300, window=window, scan_throttle=900.0), 4.0)
@@ -85,6 +86,7 @@ def test_a_run_that_ends_within_a_pass_interrupts_it(tmp_path: Path) -> None:
     expect_agreement(tmp_path, now)
 
 
+@pytest.mark.slow
 def test_zeroing_may_be_switched_on_and_off_between_two_runs(tmp_path: Path) -> None:
     # A night each; a pass takes two. In the last but one the one of checksumming is open too.
     for zero in (False, True, False, True, False, True, True, False):

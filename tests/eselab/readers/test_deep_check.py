@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from eselab.base.plan import CopyPlan, DatabasePlan, MailPlan, Plan
 from eselab.logs.counters import Counters
@@ -108,7 +109,9 @@ def no_fault(path: Path) -> Structure:
     return found
 
 
-@each_page_size
+@pytest.mark.parametrize(
+    "page_size", [4096, *(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[1:])]
+)
 @of_each(STATES)
 def test_every_database_that_was_shut_down_is_sound(
     state: str, page_size: int, tmp_path: Path
@@ -124,6 +127,7 @@ def test_every_database_that_was_shut_down_is_sound(
     assert writes.compared > 100
 
 
+@pytest.mark.slow
 @each_page_size
 @of_each(STATES)
 def test_no_page_of_a_database_that_is_in_use_or_crashed_is_called_wrong(
@@ -139,6 +143,7 @@ def test_no_page_of_a_database_that_is_in_use_or_crashed_is_called_wrong(
         assert found.pages > 40
 
 
+@pytest.mark.slow
 def test_the_command_says_so_of_each_database_of_a_run(tmp_path: Path) -> None:
     databases = [
         DatabasePlan(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from dissect.esedb import EseDB
 
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
@@ -62,6 +63,7 @@ def test_all_records_of_a_database_that_was_shut_down_are_read(
     expect_read(file_of(life.disk, tmp_path), life.disk, NAME)
 
 
+@pytest.mark.slow
 def test_pages_of_2_kib_are_read_too(tmp_path: Path) -> None:
     # No plan has them: the messages of the mail work need a quarter of a larger page.
     life = made(MailPlan(kept=10.0, body=100), 200, page_size=2048)
@@ -112,6 +114,7 @@ def test_the_tables_of_a_database_are_listed_after_any_crash(
         life = SimLife(disk, plan=PLAN, now=now, seed=chance.randrange(99), cache_pages=20)
 
 
+@pytest.mark.slow
 @each_page_size
 def test_defragmented_and_zeroed_databases_and_copies_are_read(
     page_size: int, tmp_path: Path
@@ -140,6 +143,7 @@ def test_defragmented_and_zeroed_databases_and_copies_are_read(
     )
 
 
+@pytest.mark.slow
 def test_a_life_that_goes_on_is_read_each_day(tmp_path: Path) -> None:
     life = built(100, page_size=4096)
     disk, now = life.disk, MIDNIGHT
@@ -152,6 +156,7 @@ def test_a_life_that_goes_on_is_read_each_day(tmp_path: Path) -> None:
         life = Life(disk, plan=PLAN, now=now)  # type: ignore[assignment]
 
 
+@pytest.mark.slow
 def test_the_check_of_the_structure_finds_trees_of_three_levels_sound(tmp_path: Path) -> None:
     life = built(700, page_size=4096)
     life.days(1)

@@ -66,7 +66,7 @@ def used_bytes(store: Store, number: int) -> int:
 
 
 @each_page_size
-@of_each(range(6))
+@of_each(range(3))
 def test_merging_loses_and_reorders_nothing(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
     _, store = create(page_size, seed=seed)
@@ -87,6 +87,7 @@ def test_merging_loses_and_reorders_nothing(seed: int, page_size: int) -> None:
     assert total > 10
 
 
+@pytest.mark.slow
 @of_each(range(12))
 def test_after_a_whole_walk_nothing_is_left_to_merge(seed: int) -> None:
     chance = random.Random(seed)

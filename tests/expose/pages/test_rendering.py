@@ -446,6 +446,7 @@ def test_a_database_with_a_thousand_bad_pages_has_a_page_of_less_than_300_kb() -
     assert "799 more bad pages not listed" in Page(html).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("computers", [40, 1000])
 def test_a_thousand_databases_are_folded_into_a_page_of_300_kb(computers: int) -> None:
     state, advice = many(1000, computers)

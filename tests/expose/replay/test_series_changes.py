@@ -492,6 +492,7 @@ def test_no_metric_of_advice_is_made_of_records_alone() -> None:
     assert JUDGED.isdisjoint(family.name for family in made)
 
 
+@pytest.mark.slow
 @given(records=st.lists(st.one_of(events(), events(), readings(), volumes()), max_size=30))
 def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Record]) -> None:
     every = milliseconds(DAY)

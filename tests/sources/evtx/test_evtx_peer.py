@@ -83,6 +83,7 @@ def test_a_damaged_real_log_is_read_the_same_in_both_ways() -> None:
     assert len(whole & set(careful)) > 200
 
 
+@pytest.mark.slow
 @given(st.lists(rows, min_size=1, max_size=60))
 @settings(max_examples=3 * EXAMPLES // 2, deadline=None)
 def test_every_record_of_a_made_up_log_is_as_the_peer_tells_it(

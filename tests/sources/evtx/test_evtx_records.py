@@ -258,6 +258,7 @@ def test_a_template_is_told_apart_from_one_that_only_begins_like_it(tmp_path: Pa
         assert len(found.events) == (2 if provider == "ESENT" else 0)
 
 
+@pytest.mark.slow
 def test_the_memory_for_templates_is_bounded(tmp_path: Path) -> None:
     decoder = ChunkDecoder(providers=[f"P{n}" for n in range(3000)])
     for number in range(0, 3000, 20):

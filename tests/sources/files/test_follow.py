@@ -390,6 +390,7 @@ def test_damage_inside_a_gzip_file_keeps_what_stands_before_it(tmp_path: Path) -
     assert "compressed data is damaged" in journal.told[0]
 
 
+@pytest.mark.slow
 def test_a_compressed_bomb_takes_little_memory(tmp_path: Path) -> None:
     path = write(tmp_path / "a.gz", gzip.compress(b"one\n" + b"x" * (300 << 20) + b"\nlast\n"))
     tracemalloc.start()

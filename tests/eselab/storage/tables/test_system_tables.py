@@ -193,6 +193,7 @@ def test_objects_that_are_not_those_of_the_catalog_are_a_fault(
     assert faults(disk) == ["catalog: MSysObjids has other objects"]
 
 
+@pytest.mark.slow
 def test_every_real_database_of_the_format_has_both(tmp_path: Path) -> None:
     packed = sorted((sample("README.md").parent / "db").glob("*.gz"))
     assert len(packed) == 13

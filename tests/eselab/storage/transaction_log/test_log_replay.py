@@ -220,6 +220,7 @@ def test_a_copy_that_is_seeded_has_what_the_active_one_has() -> None:
     assert kept(disk) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drops", [True, False])
 def test_after_each_batch_it_has_all_of_the_shipped_logs_and_nothing_else(drops: bool) -> None:
     active, passive = pair(2, drops=drops)
@@ -240,7 +241,7 @@ def test_after_each_batch_it_has_all_of_the_shipped_logs_and_nothing_else(drops:
     [
         # With a cache of few pages, and with one for all.
         (2, True),
-        (3, False),
+        pytest.param(3, False, marks=pytest.mark.slow),
         pytest.param(2, False, marks=pytest.mark.slow),
         pytest.param(3, True, marks=pytest.mark.slow),
     ],
@@ -278,6 +279,7 @@ def check_crashes(number: int, *, drops: bool, rounds: int) -> None:
     assert recovered(passive.fuse.disk) == passive.expected
 
 
+@pytest.mark.slow
 def test_the_checkpoint_stays_where_the_log_has_the_pages_as_a_whole() -> None:
     # All pages stay in the cache of the active copy: after the first time it logs pieces only.
     active, passive = pair(3, drops=True)
