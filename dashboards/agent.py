@@ -95,8 +95,8 @@ def glance() -> list[Panel]:
             number(*WARNING),
             Words(
                 "Databases left out",
-                "Databases, instances and devices that were left out within the last 7 days,"
-                " because there are more than max_databases.",
+                "Databases, instances, devices, computers, channels and event ids that were left"
+                " out within the last 7 days, because there are more than max_databases.",
                 "short",
                 NO_AGENT,
             ),

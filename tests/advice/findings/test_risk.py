@@ -80,8 +80,8 @@ def test_all_that_holds_is_said_in_one_sentence() -> None:
     found = at_risk(instance(buckets=9000, log_disk_low=600, disk_full=60), 0.0, 10000, NOW)
     assert found is not None
     assert found.sentence == (
-        "its instance logged that the log disk is full (last 2007-06-21 00:13 UTC) and the log"
-        " disk is nearly full (last 2007-06-21 00:04 UTC), and uses 9,000 of at most 10,000"
+        "its instance logged that it could not create a log file (last 2007-06-21 00:13 UTC) and"
+        " the log disk is nearly full (last 2007-06-21 00:04 UTC), and uses 9,000 of at most 10,000"
         " version buckets"
     )
 

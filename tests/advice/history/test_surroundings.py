@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from esewatch.advice.history.surroundings import is_damaged, surroundings
-from esewatch.fold.state.state import EngineErrorKind
+from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.state import DamageKind, EngineErrorKind
 from esewatch.model import Record
-from tests.support.records import DATABASE, EPOCH, HOUR, LABEL, event, folder_of
+from tests.support.records import DATABASE, EPOCH, HOUR, LABEL, event, folder_of, the_database
 
 SHADOW = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\MDB06\\priv06.edb"
 CACHE = "C:\\Users\\a\\AppData\\Local\\Microsoft\\Windows\\WebCache\\WebCacheV01.dat"
@@ -42,6 +43,19 @@ def test_an_error_of_an_instance_with_a_database_is_not_that_of_another() -> Non
     records = [event(700, 0), other, unknown_error(HOUR)]
     assert errors(records, DATABASE) == {7777}
     assert errors(records, "d:\\other.edb") == set()
+
+
+@pytest.mark.parametrize(
+    ("event_id", "kind"), [(540, "suspect"), (538, "divergence"), (545, "divergence")]
+)
+def test_a_report_of_a_copy_whose_active_one_is_not_known_counts_once(
+    event_id: int, kind: DamageKind
+) -> None:
+    """540 is of both copies: the reporter has it already as its own."""
+    folder = folder_of([event(717, 0), event(event_id, HOUR, level="error")])
+    database = the_database(folder)
+    told = surroundings(folder.state, folder.settings)(database).damage
+    assert {each: found.count for each, found in known_damage(database, told).items()} == {kind: 1}
 
 
 def reported(records: Sequence[Record], path: str) -> Mapping[EngineErrorKind, tuple[int, float]]:

@@ -30,7 +30,8 @@ INTRODUCTION = """\
 Generated from `alerts/*.yml` and from the long tests; do not edit.
 
 `critical` wakes somebody, `warning` is a ticket, `info` is for a dashboard and the weekly digest.
-An alert of two severities is listed twice: in Alertmanager the critical one inhibits the warning.
+An alert of two severities is listed twice: in Alertmanager the critical one inhibits the warning,
+but for pages, corruption, divergence, a failed recovery and a halted log.
 Some critical alerts outlive their agent. For both see [alertmanager](alertmanager.md).
 """
 

@@ -102,7 +102,7 @@ REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
 RISKS: Mapping[EngineErrorKind, str] = {
     "log_sequence": "the log sequence is halted",
     "recovery": "recovery failed or the instance stopped with an error",
-    "disk_full": "the log disk is full",
+    "disk_full": "it could not create a log file",
     "log_disk_low": "the log disk is nearly full",
     "version_store": "the version store is full",
     "database_full": "a database has its maximum size",

@@ -20,7 +20,7 @@ from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, open_of
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.state.checkdb_results import has_errors
-from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.damage import OF_BOTH, known_damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import (
     Channel,
@@ -138,7 +138,10 @@ def _together(
 def _of_active(
     state: State, groups: Mapping[DatabaseKey, Sequence[_Copy]]
 ) -> dict[DatabaseKey, dict[DamageKind, Damage]]:
-    """By copy, the damage that was logged of the active one: of all where that is not known."""
+    """By copy, the damage that was logged of the active one: of all where that is not known.
+
+    What a copy reported of both is in its own damage already.
+    """
     found: dict[DatabaseKey, dict[DamageKind, Damage]] = {}
     for key, reporter in state.databases.items():
         group = groups.get(key) or [_Copy(reporter)]
@@ -146,6 +149,8 @@ def _of_active(
             for time in damage.times:
                 active = [copy for copy in group if copy.role_at(time) == "active"]
                 for copy in active if len(active) == 1 else group:
+                    if kind in OF_BOTH and copy.entry is reporter:
+                        continue
                     kinds = found.setdefault((copy.entry.computer, copy.entry.database), {})
                     known = kinds.setdefault(kind, Damage(0, [], list(damage.events)))
                     known.count += 1

@@ -35,6 +35,8 @@ DAMAGE: Mapping[int, tuple[DamageKind, Whose]] = {
     **dict.fromkeys((568, 569, 570), ("revert_snapshot", "own")),
 }
 """Event id -> the kind of damage that it latches, and whose it is."""
+OF_BOTH = frozenset(kind for kind, whose in DAMAGE.values() if whose == "both")
+"""Kinds of which the reporter has its own part."""
 CORRUPTION_EVENTS = frozenset(event for event, (kind, _) in DAMAGE.items() if kind in CORRUPTION)
 MAX_TIMES = 64
 
