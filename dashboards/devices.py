@@ -214,8 +214,8 @@ def device_panels() -> list[Panel]:
             Words(
                 "Corrected pages",
                 "Pages of the databases of each device with a single-bit error, which the engine"
-                " corrects when it reads them, and which stand: a rise by several in a day is a failing disk, but for unknown,"
-                " which is all databases without a known device.",
+                " corrects when it reads them, and which stand: a rise by several in a day is a"
+                " failing disk, but for unknown, which is all databases without a known device.",
                 COUNT,
                 "No watched database matches the selection",
             ),

@@ -116,6 +116,14 @@ function Install-Packages {
     Rename-Item $fresh 'app'
 }
 
+function Write-Launcher {
+    param([string] $Interpreter)
+    # For people and scan-shadow.ps1: the service has the same in its own environment.
+    Set-Content (Join-Path $Program 'esewatch.cmd') -Encoding Ascii -Value @(
+        '@echo off', 'setlocal', "set PYTHONPATH=$(Join-Path $Program 'app')", 'set PYTHONDONTWRITEBYTECODE=1',
+        'set PYTHONNOUSERSITE=1', ('"{0}" -P -m esewatch %*' -f $Interpreter))
+}
+
 function Install-Service {
     param([string] $Command)
     if ($service) {
@@ -190,6 +198,7 @@ function Start-Checked {
     finally { $env:PYTHONPATH = $kept }
     Start-Service $Name
     Write-Output "esewatch serves http://$ListenAddress/ and logs to $Log"
+    Write-Output "Other commands: & '$(Join-Path $Program 'esewatch.cmd')' doctor --config.file '$Config'"
 }
 
 # Domain role 4 and 5: its groups are those of the domain, and no account of one machine can be in them.
@@ -204,6 +213,7 @@ if ($WebConfig) { $command += ' --web.config.file "{0}"' -f (Resolve-Path $WebCo
 
 if ($PSCmdlet.ShouldProcess($Program, "install the packages for $interpreter")) {
     Install-Packages $interpreter
+    Write-Launcher $interpreter
 }
 if ($PSCmdlet.ShouldProcess($Name, "make the service, as $Account")) { Install-Service $command }
 if ($PSCmdlet.ShouldProcess($Data, 'make the folders, and the configuration where there is none')) {

@@ -16,7 +16,7 @@ Files on one volume.
 Where the volume is mounted: D:\, or a folder such as C:\ExchangeVolumes\Volume1\. Default: the drive of the first file.
 
 .PARAMETER Python
-python.exe that has esewatch. Default: that of the MSI.
+python.exe that has esewatch. Default: what install.ps1 or the MSI installed.
 
 .EXAMPLE
 .\scan-shadow.ps1 D:\DB1\DB1.edb, D:\DB2\DB2.edb
@@ -25,12 +25,18 @@ python.exe that has esewatch. Default: that of the MSI.
 param(
     [Parameter(Mandatory)] [string[]] $Database,
     [string] $Volume,
-    [string] $Python = (Join-Path $env:ProgramFiles 'esewatch\python\python.exe')
+    [string] $Python
 )
 
 Set-StrictMode -Version 2
 $ErrorActionPreference = 'Stop'
 
+$installed = Join-Path $env:ProgramFiles 'esewatch'
+$program, $words = (Join-Path $installed 'esewatch.cmd'), @()
+if ($Python -or -not (Test-Path $program)) {
+    $program, $words = (Join-Path $installed 'python\python.exe'), @('-B', '-m', 'esewatch')
+    if ($Python) { $program = $Python }
+}
 $first = $Database[0]
 if (-not $Volume) { $Volume = (Split-Path $first -Qualifier) }
 $Volume = $Volume.TrimEnd('\') + '\'
@@ -54,7 +60,7 @@ try {
     # Without the backslash at its end the link leads nowhere.
     & cmd.exe /c mklink /d $link "$device\" | Out-Null
     foreach ($file in $Database) {
-        & $Python -B -m esewatch scan (Join-Path $link $file.Substring($Volume.Length))
+        & $program @words scan (Join-Path $link $file.Substring($Volume.Length))
         $worst = [Math]::Max($worst, $LASTEXITCODE)
     }
 }

@@ -351,7 +351,7 @@ def test_the_journal_lies_where_the_system_keeps_such_files(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("PROGRAMDATA", "D:\\Data")
-    assert default_journal() == "D:\\Data\\esewatch\\journal.db"
+    assert default_journal() == "D:\\Data\\esewatch\\state\\journal.db"
 
     monkeypatch.setattr(sys, "platform", "linux")
     assert default_journal() == "/var/lib/esewatch/journal.db"

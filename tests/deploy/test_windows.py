@@ -102,6 +102,21 @@ def test_nothing_is_installed_or_built_with_but_what_the_locks_have_the_hashes_o
     assert re.search(r"^setuptools==\S+ \\\n\s+--hash=sha256:", backend, re.MULTILINE)
 
 
+def test_people_get_a_command_with_what_the_service_has_in_its_environment() -> None:
+    """Packages lie beside the interpreter of all users: without PYTHONPATH it has no esewatch."""
+    text = code("install.ps1")
+    made = text[text.index("function Write-Launcher") : text.index("function Install-Service")]
+    service = text[text.index("function Install-Service") : text.index("function Set-Folders")]
+    of_service = re.findall(r"""['"](PYTHON\w+=.*?)['"](?=[,)])""", service)
+    of_people = re.findall(r"""['"]set (PYTHON\w+=.*?)['"](?=[,)]|$)""", made, re.MULTILINE)
+    assert len(of_service) == 3
+    assert of_people == of_service
+    assert "'\"{0}\" -P -m esewatch %*' -f $Interpreter" in made
+    assert "    Write-Launcher $interpreter" in text
+    launcher = "Join-Path $installed 'esewatch.cmd'"
+    assert launcher in code("scan-shadow.ps1")
+
+
 def test_the_service_is_called_what_the_agent_calls_itself() -> None:
     manager = ROOT / "agent" / "esewatch" / "cli" / "run" / "service_manager.py"
     (name,) = re.findall(r'^NAME = "(.*)"$', manager.read_text(encoding="utf-8"), re.MULTILINE)

@@ -63,7 +63,8 @@ def test_a_shadow_copy_is_removed_however_the_scan_ends() -> None:
     body, _, end = scanned.partition("\nfinally {")
 
     assert "vssadmin.exe create shadow" in before
-    assert "-m esewatch scan" in body
+    assert "& $program @words scan (Join-Path $link" in body
+    assert "@('-B', '-m', 'esewatch')" in before
     assert "vssadmin.exe delete shadows" in end
     assert "rmdir $link" in end
     assert before.index("ShouldProcess(") < before.index("create shadow")

@@ -348,7 +348,7 @@ def default_journal() -> str:
     """Path of the journal unless configured."""
     if sys.platform == "win32":
         root = os.environ.get("PROGRAMDATA", "C:\\ProgramData")
-        return ntpath.join(root, "esewatch", "journal.db")
+        return ntpath.join(root, "esewatch", "state", "journal.db")
     return "/var/lib/esewatch/journal.db"
 
 

@@ -20,6 +20,8 @@ from esewatch.names import reason_of
 from esewatch.sources.kafka.partition import every_journal
 
 UNITS = ("/etc/systemd/system/esewatch.service", "/usr/lib/systemd/system/esewatch.service")
+OF_UNITS = Path("/etc/esewatch")
+"""Its `esewatch.yml` is that of the unit `esewatch`, `NAME.yml` that of `esewatch@NAME`."""
 LEAST_FREE = 16 << 20
 """Bytes that the journal wants to have left on its disk."""
 
@@ -94,14 +96,22 @@ def _no_room(folder: Path) -> list[Problem]:
 
 def starting(options: argparse.Namespace) -> str:
     """The command that starts the daemon: the unit where one is installed."""
-    if _has_unit():
-        return "systemctl enable --now esewatch"
+    unit = _unit(options)
+    if unit:
+        return f"systemctl enable --now {unit}"
     return f"esewatch run{_given(options, '--web.listen-address')}"
 
 
 def restarting(options: argparse.Namespace) -> str:
     """The command that restarts it, or starts it where no unit is installed."""
-    return "systemctl restart esewatch" if _has_unit() else starting(options)
+    unit = _unit(options)
+    return f"systemctl restart {unit}" if unit else starting(options)
+
+
+def reloading(options: argparse.Namespace) -> str:
+    """The command that lets it read its configuration again."""
+    unit = _unit(options)
+    return f"systemctl reload {unit}" if unit else curl(options, "/-/reload", "POST")
 
 
 def again_as_root(options: argparse.Namespace) -> str:
@@ -120,8 +130,14 @@ def _given(options: argparse.Namespace, address: str) -> str:
     return "".join(f" {name} {shell_word(value)}" for name, value in values.items() if value)
 
 
-def _has_unit() -> bool:
-    return any(Path(unit).exists() for unit in UNITS)
+def _unit(options: argparse.Namespace) -> str:
+    """The installed unit that runs with this configuration, as a word of the shell, or nothing."""
+    if not any(Path(unit).exists() for unit in UNITS):
+        return ""
+    path = Path(options.config or OF_UNITS / "esewatch.yml")
+    if path.parent != OF_UNITS or path.suffix != ".yml":
+        return ""
+    return "esewatch" if path.stem == "esewatch" else shell_word(f"esewatch@{path.stem}")
 
 
 def of_daemon(options: argparse.Namespace) -> list[Problem]:
@@ -184,7 +200,6 @@ def not_taken_up(
     settings: Settings, state: State, options: argparse.Namespace
 ) -> Iterator[Problem]:
     """Sources of the file that the daemon has not, or has with other settings."""
-    reload = "systemctl reload esewatch" if _has_unit() else curl(options, "/-/reload", "POST")
     for name, digest in digests(settings).items():
         known = state.sources.get(name)
         if known is None or known.settings != digest:
@@ -194,6 +209,6 @@ def not_taken_up(
                 sentence="esewatch does not use this source of the file yet"
                 if known is None
                 else "esewatch still reads this source with other settings than the file has",
-                command=reload,
+                command=reloading(options),
                 needs_person=True,
             )

@@ -3,6 +3,7 @@
 import argparse
 import errno
 import functools
+import importlib.util
 import os
 import stat
 import sys
@@ -283,12 +284,15 @@ def _of_kafka(entry: Kafka) -> list[Problem]:
     try:
         library()
     except SourceError as error:
+        # The packages of systems have none: docs/kafka.md says what to do there.
+        has_pip = importlib.util.find_spec("pip") is not None
+        command = f"{shell_word(sys.executable)} -m pip install 'esewatch[kafka]'"
         return [
             Problem(
                 problem="source_down",
                 source=entry.name,
                 sentence=str(error),
-                command=f"{shell_word(sys.executable)} -m pip install 'esewatch[kafka]'",
+                command=command if has_pip else "",
                 needs_person=True,
             )
         ]
