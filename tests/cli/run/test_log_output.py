@@ -72,10 +72,14 @@ def test_what_a_full_disk_does_not_take_is_on_standard_error_with_one_line_that_
     assert len(messages(capsys.readouterr().err)) == 2
 
 
-def test_a_full_file_whose_name_cannot_be_changed_is_told_and_no_line_is_lost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_full_file_whose_name_cannot_be_changed_grows_and_the_old_ones_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As on Windows while another program has the file open."""
     file = tmp_path / "esewatch.log"
+    old = {f"{file}.{number}": f"old {number}" for number in range(1, 6)}
+    for name, text in old.items():
+        Path(name).write_text(text)
     set_up_logging("info", "json", str(file))
     (handler,) = logging.getLogger().handlers
     handler.maxBytes = 100  # type: ignore[attr-defined]
@@ -83,12 +87,25 @@ def test_a_full_file_whose_name_cannot_be_changed_is_told_and_no_line_is_lost(
     def refused(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os, "rename", refused)
-    for number in range(5):
-        log.info("line %d with some words more", number)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", refused)
+        patched.setattr(os, "replace", refused)
+        for number in range(5):
+            log.info("line %d with some words more", number)
 
-    written = messages(file.read_text()) + messages(capsys.readouterr().err)
-    assert {each for each in written if each.startswith("line")} == {
+    written = messages(file.read_text())
+    told = f"{file}: cannot be renamed, so it grows: Permission denied"
+    assert [each for each in written if each != told] == [
         f"line {number} with some words more" for number in range(5)
+    ]
+    assert written.count(told) == 1
+    assert {name: Path(name).read_text() for name in old} == old
+
+    log.info("after")
+    assert messages(file.read_text()) == ["after"]
+    assert messages(Path(f"{file}.1").read_text()) == written
+    assert Path(f"{file}.2").read_text() == "old 1"
+    assert {path.name for path in tmp_path.iterdir()} == {
+        file.name,
+        *(f"{file.name}.{number}" for number in range(1, 6)),
     }
-    assert any("Permission denied" in each for each in written)

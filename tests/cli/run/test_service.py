@@ -1,16 +1,21 @@
 """`run --windows.service`: what the service control manager is notified of and requests."""
 
 import logging
+import signal
 import sys
 import threading
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from esewatch.cli import main
+from esewatch.cli.run import command
 from esewatch.cli.run.log_output import LOG_BYTES, set_up_logging
 from esewatch.cli.run.service import State, run_as_service
+from esewatch.cli.run.signals import SignalRequests
 from esewatch.model import EsewatchError
 
 
@@ -68,6 +73,47 @@ def test_a_service_runs_until_the_manager_orders_its_end_and_ends_in_good_order(
 
     assert run_as_service(manager, work) == 0
     assert manager.told == [("running", 0), ("stop pending", 0), ("stopped", 0)]
+
+
+def test_a_stop_that_is_ordered_while_the_daemon_is_loaded_is_not_lost() -> None:
+    """Nothing takes the signal yet, so Python drops it."""
+    manager = Manager()
+    before = [signal.signal(name, signal.SIG_DFL) for name in (signal.SIGTERM, signal.SIGHUP)]
+    interrupts = signal.getsignal(signal.SIGINT)
+
+    def work() -> int:
+        assert manager.running.wait(10)
+        assert manager.order is not None
+        manager.order()
+        requests = SignalRequests()
+        found = [requests.next() for _ in range(5)]
+        return 0 if "stop" in found else 1
+
+    try:
+        assert run_as_service(manager, work) == 0
+    finally:
+        signal.signal(signal.SIGINT, interrupts)
+        for name, handler in zip((signal.SIGTERM, signal.SIGHUP), before, strict=True):
+            signal.signal(name, handler)
+    assert manager.told == [("running", 0), ("stop pending", 0), ("stopped", 0)]
+
+
+def test_why_the_log_of_a_service_cannot_be_opened_is_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None
+) -> None:
+    manager = Manager()
+    module = ModuleType("service_manager")
+    module.WindowsManager = lambda: manager  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "esewatch.cli.run.service_manager", module)
+    monkeypatch.setattr(sys, "platform", "win32")
+    file = str(tmp_path / "none" / "esewatch.log")
+    options = Namespace(service=True, log_level="info", log_format="logfmt", log_file=file)
+
+    assert command.run(options) == 2
+    assert manager.told[-1] == ("stopped", 2)
+    assert len(manager.complaints) == 1
+    assert "No such file or directory" in manager.complaints[0]
+    assert file in manager.complaints[0]
 
 
 def test_a_service_that_ends_by_itself_has_failed_so_that_it_is_started_again() -> None:

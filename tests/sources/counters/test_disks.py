@@ -1,6 +1,7 @@
 """The source over the disks of a machine, and what the fold makes of it."""
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import psutil
 import pytest
 
 from esewatch.config import DatabaseRule, Settings, default_settings
+from esewatch.ese.volumes import volume_of
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.log_disks import volume_levels
@@ -205,6 +207,32 @@ def test_local_file_systems_tell_how_much_is_free(bench: Bench) -> None:
     assert (found.kind, found.computer) == ("level", "ex01")
     assert found.feed == Feed(
         metric="ese_volume_free_bytes", owner="computer", labels=("/srv/logs",)
+    )
+
+
+def test_a_volume_of_windows_that_is_mounted_in_a_folder_is_not_taken_for_that_of_its_drive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """psutil lists the drive alone where it does not run as an administrator."""
+    places = {"one": ["C:\\"], "two": ["C:\\Databases\\DB01\\"], "three": []}
+
+    def mounts(volume: str) -> list[str]:
+        if volume == "four":
+            raise PermissionError(5, "Access is denied")
+        return places[volume]
+
+    monkeypatch.setattr(os, "listvolumes", lambda: [*places, "four"], raising=False)
+    monkeypatch.setattr(os, "listmounts", mounts, raising=False)
+    bench = Bench(tmp_path, linux=False)
+    bench.fake.disk("PhysicalDrive0")
+    bench.fake.partitions = [Partition("C:\\", "C:\\", "NTFS")]
+    bench.free = {"C:\\": 5 << 30, "C:\\Databases\\DB01\\": 7 << 30}
+
+    found = free_space(bench.sample())
+
+    assert sorted(found.values()) == [5 << 30, 7 << 30]
+    assert volume_of("C:\\Databases\\DB01\\E00.log", list(found)) == next(
+        volume for volume, free in found.items() if free == 7 << 30
     )
 
 

@@ -63,7 +63,6 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The daemon, by itself or as a Windows service."""
-    set_up_logging(options.log_level, options.log_format, options.log_file)
     if not options.service:
         return _run(options)
     if sys.platform == "win32":
@@ -75,7 +74,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Loads what the daemon is made of first: a service answers its manager before that."""
+    """Loads what the daemon is made of first: a service answers its manager before that.
+
+    It does so before its log is opened, too: why that fails is an event of Windows then.
+    """
+    set_up_logging(options.log_level, options.log_format, options.log_file)
     from esewatch.cli.run.process import run_daemon  # noqa: PLC0415
 
     return run_daemon(options)

@@ -5,6 +5,7 @@ import logging
 import sys
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 
 from esewatch.config.files import refuse_named_pipe
 from esewatch.names import reason_of
@@ -42,12 +43,35 @@ class _LogFile(RotatingFileHandler):
         refuse_named_pipe(file)
         super().__init__(file, maxBytes=LOG_BYTES, backupCount=5, encoding="utf-8")
         self._instead = logging.StreamHandler(sys.stderr)
+        self._full_told = ""
         self._failed = False
         self._told = ""
 
     def setFormatter(self, fmt: logging.Formatter | None) -> None:  # noqa: N802 - its name there
         super().setFormatter(fmt)
         self._instead.setFormatter(fmt)
+
+    def doRollover(self) -> None:  # noqa: N802 - its name there
+        """The full file gets its new name first: where that is refused, as while another program
+        has it open on Windows, the older ones stay, and the file grows until it works.
+        """
+        waiting = Path(f"{self.baseFilename}.full")
+        if self.stream:
+            self.stream.close()
+        try:
+            Path(self.baseFilename).replace(waiting)
+        except OSError as error:
+            self.stream = self._open()
+            reason = reason_of(error)
+            if reason != self._full_told:
+                self._full_told = reason
+                text = f"{self.baseFilename}: cannot be renamed, so it grows: {reason}"
+                told = logging.makeLogRecord({"levelname": "WARNING", "msg": text})
+                self.stream.write(self.format(told) + self.terminator)
+            return
+        self._full_told = ""
+        super().doRollover()
+        waiting.replace(f"{self.baseFilename}.1")
 
     def emit(self, record: logging.LogRecord) -> None:
         self._failed = False

@@ -5,6 +5,7 @@ in a thread of its own. Documented in "Service Programs" of the Windows SDK.
 """
 
 import _thread
+import contextlib
 import logging
 import signal
 import threading
@@ -18,6 +19,9 @@ log = logging.getLogger("esewatch")
 
 START_SECONDS = 30.0
 """The manager is to ask for the service within this time."""
+
+AGAIN_SECONDS = 1.0
+"""Time between two orders to stop: where nothing handles the signal, Python drops it."""
 
 FAILED = 2
 
@@ -94,8 +98,20 @@ class _Service:
 
     def _stop(self) -> None:
         self._manager.report("stop pending")
-        # As if it were sent: the daemon hears it in its own thread, and ends in good order.
-        _thread.interrupt_main(signal.SIGTERM)
+        _interrupt()
+        # What called this is C: no error gets through it.
+        with contextlib.suppress(RuntimeError, MemoryError):
+            Worker(self._interrupt_again)
+
+    def _interrupt_again(self) -> None:
+        """Until the work is over: one that is still being loaded takes no signals yet."""
+        while not self._done.wait(AGAIN_SECONDS):
+            _interrupt()
+
+
+def _interrupt() -> None:
+    """As if SIGTERM were sent: the daemon hears it in its own thread, and ends in good order."""
+    _thread.interrupt_main(signal.SIGTERM)
 
 
 def run_as_service(manager: Manager, work: Callable[[], int]) -> int:

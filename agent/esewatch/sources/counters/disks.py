@@ -6,9 +6,11 @@ requests have 32 bits; psutil gives the times there in whole seconds (psutil iss
 is no latency, so they are left out, as on systems whose unit is not known.
 """
 
+import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -51,6 +53,21 @@ _OTHERS = (
 )
 
 
+def windows_mounts() -> list[str]:
+    """Drives and folders at which volumes of Windows are mounted; nothing on other systems.
+
+    psutil sees the folders as an administrator only (issue 1986). Python 3.12 and later.
+    """
+    volumes, mounts = getattr(os, "listvolumes", None), getattr(os, "listmounts", None)
+    found: list[str] = []
+    if volumes is not None and mounts is not None:
+        with suppress(OSError):
+            for volume in volumes():
+                with suppress(OSError):
+                    found += mounts(volume)
+    return found
+
+
 class Machine:
     """Interface to this machine; a test puts another in its place."""
 
@@ -60,6 +77,7 @@ class Machine:
         counters: Callable[..., Mapping[str, Any]] = psutil.disk_io_counters,
         partitions: Callable[..., list[Any]] = psutil.disk_partitions,
         usage: Callable[[str], Any] = psutil.disk_usage,
+        mounts: Callable[[], list[str]] = windows_mounts,
         *,
         linux: bool = sys.platform == "linux",
     ) -> None:
@@ -67,6 +85,7 @@ class Machine:
         self._counters = counters
         self._partitions = partitions
         self._usage = usage
+        self._mounts = mounts
         self.columns = _LINUX if linux else _OTHERS
         self._linux = linux
 
@@ -114,6 +133,7 @@ class Machine:
         mounts = [(part.device, part.mountpoint) for part in mounted] or sorted(local)
         # Of two that are mounted at one place the later one is seen.
         seen = {point: (device, point) in local for device, point in mounts}
+        seen |= {point: True for point in self._mounts() if point not in seen}
         return {
             printable(point): self._free_at(point) if is_local else NOT_KNOWN
             for point, is_local in islice(seen.items(), MAX_VOLUMES)

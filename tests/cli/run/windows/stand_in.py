@@ -34,6 +34,8 @@ class StandIn:
         return self.controller
 
     def sid(self, account: str) -> str:
+        if self.refuses == "sid":
+            raise OSError("no such account")
         return {VIRTUAL_ACCOUNT: SID, MANAGED: MANAGED_SID}[account]
 
     def join(self, group: str, member: str) -> None:
@@ -53,6 +55,8 @@ class StandIn:
 
     def set_number(self, key: str, name: str, value: int | None) -> None:
         assert name == "Show Advanced Counters"
+        if self.refuses == "number":
+            raise OSError("access is denied")
         self.numbers[key] = value
 
     def key_access(self, key: str) -> str:

@@ -65,6 +65,30 @@ def test_what_was_changed_is_again_what_it_was_also_after_two_runs(
     assert (data / "esewatch.yml").exists()
 
 
+def test_without_its_account_the_rest_is_taken_back(data: Path) -> None:
+    server = StandIn()
+    change(server, data, "prepare")
+    server.refuses = "sid"
+
+    change(server, data, "restore")
+
+    assert server.numbers == {ESENT: None}
+    assert not (data / "install.json").exists()
+    assert server.ran[-1][:2] == ("netsh", "advfirewall")
+    assert "not done: no such account" in (data / "logs" / "install.log").read_text()
+
+
+def test_a_value_that_is_refused_stays_noted(data: Path) -> None:
+    server = StandIn()
+    change(server, data, "prepare")
+    server.refuses = "number"
+
+    change(server, data, "restore")
+
+    assert (data / "install.json").exists()
+    assert server.ran[-1][:2] == ("netsh", "advfirewall")
+
+
 def test_a_value_that_was_shown_before_is_not_hidden(data: Path) -> None:
     server = StandIn()
     server.numbers = {ESENT: 1}

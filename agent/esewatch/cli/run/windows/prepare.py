@@ -131,19 +131,31 @@ def _make_configuration(server: WindowsServer, file: Path, template: Path, say: 
 
 def restore(server: WindowsServer, data: Path, account: str, say: Say) -> None:
     """Take back what `prepare` did, but for the folders. A failure is printed; the rest goes on."""
+    _try(partial(_take_rights, server, account, say), say)
+    notes = _Notes(data)
+    restored = [
+        _try(partial(_restore_counters, server, library, value, say), say)
+        for library, value in notes.values.items()
+    ]
+    if all(restored):
+        notes.forget()
+    _try(partial(server.run, *_FIREWALL, "delete", "rule", _RULE), lambda _: None)
+
+
+def _take_rights(server: WindowsServer, account: str, say: Say) -> None:
+    """Raises OSError where the account is gone: then nobody has its rights."""
     sid = server.sid(account)
     for group in (EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS):
         _try(partial(server.leave, group, sid), say)
     if server.is_domain_controller():
         _try(partial(_forget_entries, server, sid), say)
-    notes = _Notes(data)
-    for library, value in notes.values.items():
-        key = _PERFORMANCE.format(library)
-        if server.has_key(key):
-            server.set_number(key, COUNTERS, value)
-            say(f"{key}: {COUNTERS} is as before")
-    notes.forget()
-    _try(partial(server.run, *_FIREWALL, "delete", "rule", _RULE), lambda _: None)
+
+
+def _restore_counters(server: WindowsServer, library: str, value: int | None, say: Say) -> None:
+    key = _PERFORMANCE.format(library)
+    if server.has_key(key):
+        server.set_number(key, COUNTERS, value)
+        say(f"{key}: {COUNTERS} is as before")
 
 
 def _try(step: Callable[[], object], say: Say) -> bool:
