@@ -107,8 +107,10 @@ label_replace(
     ),
     Join(
         "The age of the last verification against its deadline",
-        "1 is the deadline, 2 is twice as old. A database that was never verified has no age and is"
-        ' not in\nit: `ese_finding{finding="never_verified"}` has it.',
+        "1 is the deadline, 2 is twice as old, by the calendar. Overdue is judged by the time that"
+        " its instance\nran and its log was read:"
+        ' `ese_finding{finding="verification_overdue"}` has it. A database that was\nnever verified'
+        ' has no age and is not in it: `ese_finding{finding="never_verified"}` has it.',
         """\
 (
   time()

@@ -77,6 +77,7 @@ ADVICE = (
         "ese_pass_deadline_timestamp_seconds",
         TASK,
         "Time by which the pass should be completed.",
-        "the policy, else the time that scans of its size take",
+        "its start or the last completion, and the deadline of verification; defragmentation:"
+        " defrag_complete_within, else the cycle of garbage collection",
     ),
 )

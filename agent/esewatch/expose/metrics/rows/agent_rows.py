@@ -13,12 +13,16 @@ _SHARED = {
     "restorable_within_seconds": "Age above which the last copy that would mount does not count",
 }
 
+_NEVER = {"backup_within_seconds", "restorable_within_seconds"}
+"""Limits that may be switched off."""
+
 POLICY = (
     *(
         gauge(
             f"esewatch_policy_default_{name}",
             (),
-            f"{what}, for databases without a value of their own; absent where there is none.",
+            f"{what}, for databases without a value of their own"
+            f"{'; absent where there is none' if name in _NEVER else ''}.",
             CONFIGURATION,
         )
         for name, what in _SHARED.items()
@@ -27,7 +31,8 @@ POLICY = (
         gauge(
             f"esewatch_policy_{name}",
             D,
-            f"{what}; absent where the value for all applies, +Inf where this database has none.",
+            f"{what}; absent where the value for all applies"
+            f"{', +Inf where this database has none' if name in _NEVER else ''}.",
             "the configuration",
         )
         for name, what in _SHARED.items()

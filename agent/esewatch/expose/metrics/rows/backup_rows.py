@@ -26,7 +26,8 @@ BACKUPS = (
     counter(
         "ese_backup_seconds_total",
         KIND,
-        "Time that completed backups took, kinds as in ese_backup_bytes_total.",
+        "Time that completed backups took, each as a whole with the other databases in it; kinds"
+        " as in ese_backup_bytes_total.",
         BOTH,
     ),
     gauge(

@@ -315,7 +315,8 @@ ENGINE = (
         "ese_engine_errors_open",
         INSTANCE_KIND,
         "Unresolved errors, of kinds that were ever logged; resolved when the instance comes up"
-        " again, or by an acknowledgement.",
+        " again, memory and corruption_item by an acknowledgement only. What is older than 7 days"
+        " when a log is first read is history.",
         f"the same events, {events_text(MOUNTED)} and esewatch ack",
     ),
 )
