@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from esewatch.config import (
     CopyOf,
     DatabaseRule,
+    Kafka,
     LogFiles,
     PageScan,
     Policy,
@@ -186,6 +187,23 @@ def test_relative_paths_start_at_the_folder_of_the_file(tmp_path: Path) -> None:
     assert isinstance(source, LogFiles)
     assert [str(tmp_path / "a[[]1]" / "logs" / "*.evtx")] == source.paths
     assert str(folder / "j.db") == settings.journal
+
+
+def test_a_file_with_a_secret_of_kafka_lies_beside_the_configuration_too(tmp_path: Path) -> None:
+    client = "{sasl.password_file: pw, sasl.username_file: /etc/user, ssl.ca.location: ca.pem}"
+    path = written(
+        tmp_path,
+        f"sources: [{{type: kafka, brokers: [k1:9092], topics: [ese], client: {client}}}]",
+    )
+
+    (source,) = load(path).sources
+
+    assert isinstance(source, Kafka)
+    assert source.client == {
+        "sasl.password_file": str(tmp_path / "pw"),
+        "sasl.username_file": "/etc/user",
+        "ssl.ca.location": "ca.pem",
+    }
 
 
 def test_sources_without_a_name_are_counted_by_type(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ _Item = tuple[int, int, Record]
 
 
 def write_replay(options: argparse.Namespace) -> int:
-    """`replay`: exit status 1 when a bad page stands at its end or a piece was unreadable."""
+    """`replay`: exit status 1 when damage stands at its end or a piece was unreadable."""
     settings = load_settings(options)
     judged = None if options.advice is None else milliseconds(options.advice)
     names = replayed_metrics(options.match, advice=judged is not None)

@@ -4,7 +4,7 @@ import errno
 import glob
 import math
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -14,10 +14,12 @@ import yaml
 from esewatch.config.build import Problems, build
 from esewatch.config.check import check, source_names
 from esewatch.config.settings import (
+    FILE_SUFFIX,
     DatabaseRule,
     Disks,
     Exporter,
     FileSource,
+    Kafka,
     PageScan,
     Settings,
     SourceSettings,
@@ -107,6 +109,8 @@ def _settled(settings: Settings, folder: Path) -> Settings:
                 named = msgspec.structs.replace(named, logs=logs)
         elif isinstance(named, Exporter):
             named = _settled_exporter(named, folder)
+        elif isinstance(named, Kafka):
+            named = msgspec.structs.replace(named, client=_settled_client(named.client, folder))
         sources.append(named)
     return msgspec.structs.replace(
         settings, sources=sources, journal=str(folder / settings.journal)
@@ -121,6 +125,14 @@ def _settled_exporter(source: Exporter, folder: Path) -> Exporter:
         password_file = str(folder / login.password_file)
         login = msgspec.structs.replace(login, password_file=password_file)
     return msgspec.structs.replace(source, ca_file=ca_file, basic_auth=login)
+
+
+def _settled_client(client: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """With whole paths of the files that have values; librdkafka's own paths stay as they are."""
+    return {
+        key: str(folder / value) if key.endswith(FILE_SUFFIX) and isinstance(value, str) else value
+        for key, value in client.items()
+    }
 
 
 def _plain(value: Any, hint: Any) -> Any:

@@ -259,6 +259,10 @@ ClientValue = Annotated[
 ]
 
 
+FILE_SUFFIX = "_file"
+"""`sasl.password_file` is the file that has `sasl.password`."""
+
+
 class Kafka(_Source, frozen=True, kw_only=True):
     """Topics of events that others fill, read as a member of a consumer group."""
 
@@ -271,8 +275,14 @@ class Kafka(_Source, frozen=True, kw_only=True):
     """Consumer group: its members divide the partitions."""
     changelog: Text | None = None
     """Compacted topic of as many partitions, for an owner that has not the journal."""
+    timezone: Zone | None = None
+    """Zone of local times without an offset. None: UTC."""
+    date_order: DateOrder | None = None
+    """Order of ambiguous numeric dates. None: such dates stay text."""
     client: dict[str, ClientValue] = {}
-    """librdkafka's own keys, such as `security.protocol`; `KEY_file` is a file with the value."""
+    """librdkafka's own keys, such as `security.protocol`; `KEY_file` is a file with the value,
+    and a relative one starts at the folder of the configuration file.
+    """
 
 
 SourceSettings = (

@@ -301,6 +301,8 @@ def _kafka(entry: Kafka, settings: Settings, wanted: RecordSelection) -> Source:
     options = EventOptions(
         providers=tuple(settings.providers),
         computer=entry.computer or "",
+        timezone=entry.timezone,
+        date_order=entry.date_order,
         companions=wanted.companions,
     )
     return KafkaSource(entry, settings, MessageDecoder(options))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
+from esewatch.ese.counters.counter_feeds import feed_of
 from esewatch.model import Reading
 from esewatch.sources.counters.json_counters import JsonCounters, is_counters
 
@@ -197,6 +198,18 @@ def test_the_counters_that_the_page_gives_telegraf_all_feed_a_metric() -> None:
         readings, complaints = read(line)
         assert [each.counter for each in readings] == [name]
         assert complaints == []
+
+
+def test_free_space_of_a_volume_is_read_from_telegraf_as_from_a_counter_log() -> None:
+    line = telegraf({"Free_Megabytes": 120}, object_name="LogicalDisk").replace(
+        SG06.encode(), b"L:"
+    )
+
+    (found,), complaints = read(line)
+
+    assert complaints == []
+    assert (found.counter, found.value, found.kind) == ("Free Megabytes", 120.0, "level")
+    assert found.feed == feed_of("LogicalDisk", "L:", "Free Megabytes")
 
 
 def test_counters_that_feed_nothing_are_passed_over_without_a_word() -> None:

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
-from esewatch.config import Kafka, Settings
+from esewatch.config import Kafka, Settings, load
 from esewatch.model import Event
 from esewatch.sources.kafka import messages
 from esewatch.sources.kafka.kafka_source import KafkaSource
@@ -103,6 +105,30 @@ def test_messages_read_at_once_are_read_as_each_by_itself() -> None:
     assert differences(ODD, len(ODD)) == differences(ODD, 1) == []
     records = [found for found, _ in decoded(MessageDecoder(EventOptions()), values, PART)]
     assert sum(len(msgspec.json.decode(each)) for each in records) > FEW // 2
+
+
+def test_local_times_are_of_the_zone_of_the_source(tmp_path: Path) -> None:
+    """NXLog writes local times without an offset: by the short way and by the careful one."""
+    made: dict[str, Any] = {
+        "type": "kafka",
+        "brokers": ["k1:9092"],
+        "topics": ["ese"],
+        "timezone": "Europe/Berlin",
+        "date_order": "dmy",
+    }
+    path = tmp_path / "esewatch.yml"
+    path.write_text(yaml.safe_dump({"sources": [made]}))
+    settings = load(path)
+    source = build_source(settings.sources[0], settings)
+    line = b"{%s}" % NXLOG
+    numeric = line.replace(b"2007-06-01 01:00:00", b"03/06/2007 01:00:00")
+    records, complaints = source._decoder.decode(  # type: ignore[attr-defined]
+        [Message(each, number) for number, each in enumerate((line, line, numeric))]
+    )
+
+    assert complaints == []
+    moments = [datetime(2007, 5, 31, 23, tzinfo=UTC)] * 2 + [datetime(2007, 6, 2, 23, tzinfo=UTC)]
+    assert [datetime.fromtimestamp(each.time, UTC) for each in records] == moments
 
 
 @pytest.mark.slow

@@ -73,8 +73,8 @@ def _add_pace_options(parser: argparse.ArgumentParser) -> None:
         "--read-size",
         type=_read_size,
         metavar="S",
-        help="bytes of one read, 4K to 64M, rounded down to whole pages; default 2M, 320K when"
-        " throttled, up to 4M at a rate",
+        help="bytes of one read, 4K to 64M in steps of 4K, rounded down to whole pages; default 2M,"
+        " 320K when throttled, up to 4M at a rate",
     )
     parser.add_argument(
         "--max-time",

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import msgspec
 
-from esewatch.ese.counters.counter_feeds import feed_of, kind_of
+from esewatch.ese.counters.counter_feeds import FREE_MEGABYTES, VOLUMES, feed_of, kind_of
 from esewatch.model import Kind, Reading
 from esewatch.sources.counters.exporter_map import FORMATTED, PREFIX, Shown, metric_name, read_map
 from esewatch.sources.files.decoder import Fed
@@ -121,7 +121,7 @@ class JsonCounters:
         while time >= _FIRST * 1000:
             time /= 1000
         for field, value in metric.fields.items():
-            shown = _shown(tags.objectname, field)
+            shown = _shown(tags.objectname, field) or _free_space(tags.objectname, field)
             feed = shown.feed({"instance": tags.instance}) if shown else None
             if shown is None or feed is None:
                 continue
@@ -168,3 +168,11 @@ def _shown(object_name: str, field: str) -> Shown | None:
     if field.endswith(_RAW) or (raw is not None and raw.counts):
         return raw
     return _map().get(metric_name(FORMATTED, object_name, counter))
+
+
+def _free_space(object_name: str, field: str) -> Shown | None:
+    """The free space of a volume, which the exporter shows in bytes."""
+    counter = field.removesuffix(_RAW).replace("_", " ")
+    if (object_name.lower(), counter.lower()) != (VOLUMES.lower(), FREE_MEGABYTES.lower()):
+        return None
+    return Shown(VOLUMES, FREE_MEGABYTES, "level")

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from esewatch.config import Kafka
+from esewatch.config.settings import FILE_SUFFIX
 from esewatch.model import SourceError
 
 log = logging.getLogger(__name__)
 
 EXTRA = "confluent-kafka is not installed: pip install 'esewatch[kafka]'"
-FILE_SUFFIX = "_file"
-"""`sasl.password_file` is the file that has `sasl.password`."""
-
 SESSION_MS = 45_000
 """librdkafka's own."""
 
