@@ -82,7 +82,7 @@ def test_a_full_file_whose_name_cannot_be_changed_grows_and_the_old_ones_stay(
         Path(name).write_text(text)
     set_up_logging("info", "json", str(file))
     (handler,) = logging.getLogger().handlers
-    handler.maxBytes = 100  # type: ignore[attr-defined]
+    handler.maxBytes = 200  # type: ignore[attr-defined]
 
     def refused(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -109,3 +109,26 @@ def test_a_full_file_whose_name_cannot_be_changed_grows_and_the_old_ones_stay(
         file.name,
         *(f"{file.name}.{number}" for number in range(1, 6)),
     }
+
+
+def test_a_file_that_cannot_be_renamed_grows_to_the_size_of_all_old_ones_and_no_line_is_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "esewatch.log"
+    set_up_logging("info", "json", str(file))
+    (handler,) = logging.getLogger().handlers
+    handler.maxBytes = 500  # type: ignore[attr-defined]
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refused)
+    lines = [f"line {number} with some words more" for number in range(60)]
+    for line in lines:
+        log.info(line)
+
+    assert 2500 < file.stat().st_size < 3000
+    error = messages(capsys.readouterr().err)
+    assert error[0] == f"{file}: Permission denied: the log goes to standard error meanwhile"
+    written = messages(file.read_text())
+    assert [each for each in written if each.startswith("line")] + error[1:] == lines

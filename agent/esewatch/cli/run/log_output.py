@@ -12,6 +12,7 @@ from esewatch.names import reason_of
 
 LOG_BYTES = 10 << 20
 """A log file that has grown to this is followed by a new one."""
+OLD_FILES = 5
 
 
 class _Formatter(logging.Formatter):
@@ -41,7 +42,7 @@ class _LogFile(RotatingFileHandler):
 
     def __init__(self, file: str) -> None:
         refuse_named_pipe(file)
-        super().__init__(file, maxBytes=LOG_BYTES, backupCount=5, encoding="utf-8")
+        super().__init__(file, maxBytes=LOG_BYTES, backupCount=OLD_FILES, encoding="utf-8")
         self._instead = logging.StreamHandler(sys.stderr)
         self._full_told = ""
         self._failed = False
@@ -53,15 +54,18 @@ class _LogFile(RotatingFileHandler):
 
     def doRollover(self) -> None:  # noqa: N802 - its name there
         """The full file gets its new name first: where that is refused, as while another program
-        has it open on Windows, the older ones stay, and the file grows until it works.
+        has it open on Windows, the older ones stay, and the file grows, to the size of all of them.
         """
         waiting = Path(f"{self.baseFilename}.full")
         if self.stream:
             self.stream.close()
+            self.stream = None
         try:
             Path(self.baseFilename).replace(waiting)
         except OSError as error:
             self.stream = self._open()
+            if self.stream.tell() > OLD_FILES * self.maxBytes:
+                raise
             reason = reason_of(error)
             if reason != self._full_told:
                 self._full_told = reason
