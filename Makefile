@@ -12,6 +12,7 @@ PYTEST_ARGS ?=
 # More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer;
 # those of the first part five sixths.
 WORKERS ?= 4
+WAITING ?= 8
 # Slow tests that measure no time: beside each other.
 BESIDE := tests/advice tests/bench tests/cli tests/deploy tests/ese tests/eselab tests/expose tests/fuzz tests/oracle \
     $(addprefix tests/rules/test_,moves.py quality.py rules.py) \
@@ -65,7 +66,7 @@ new-alert: setup ## write the files of an alert: NAME=EseFullMoon FILE=storage S
 test: setup tools ## all checks and tests but the slow ones
 	@# Tests are compiled meanwhile, once: in a fresh clone each worker would do it.
 	@$(PY) -m pytest --collect-only -qq >/dev/null & $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
-	$(PY) -m pytest -m "e2e and not beside and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) $(E2E)
+	$(PY) -m pytest -m "e2e and not beside and not slow" -n $(WAITING) --dist worksteal $(PYTEST_ARGS) $(E2E)
 	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests, of random campaigns a part; writes docs/reliability.md

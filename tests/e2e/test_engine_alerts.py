@@ -74,8 +74,8 @@ def bad_page_text(database: str) -> str:
     return (
         f"Database {database} on ex01 holds 1 bad page(s) of kind uncorrectable. Keep the database"
         " as it is. First activate or check another copy, on other storage if writes were lost;"
-        " then reseed or restore. Events 474 to 476 and 530 in its Application log (Active"
-        " Directory: Directory Service) name the pages."
+        " then reseed or restore. The agent's page of the database names the bad pages; so do"
+        " events 474 to 476, 530, 544 in its log, where the engine met them."
     )
 
 
@@ -110,9 +110,9 @@ def test_flipped_bits_page_at_once_and_one_that_is_corrected_makes_a_ticket(
     assert (page["path"], ticket["path"]) == ("/page", "/ticket")
     assert text(page) == bad_page_text(lost)
     assert text(ticket) == (
-        f"Database {corrected} on ex01 had 1 page(s) with a single-bit error that was corrected"
-        " while reading. The data is right, but a disk, cable, controller or memory damaged it:"
-        " check them."
+        f"Database {corrected} on ex01 has 1 page(s) with a single-bit error, which the engine"
+        " corrects when it reads them. The data is right, but a disk, cable, controller or memory"
+        " damaged it: check them."
     )
     assert page["arrived"] - events(engine, 474)[0] < MOST_SECONDS
     assert ticket["arrived"] - events(engine, 399)[0] < MOST_SECONDS + GROUP_SECONDS
