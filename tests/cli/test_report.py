@@ -96,13 +96,19 @@ def test_names_beyond_the_limit_are_told_by_report_and_advise(
     assert "not taken in, as max_databases is reached" in page.read_text(encoding="utf-8")
 
 
+ONE_CLOSED, ALL_CLOSED = (">&-", "2>&-", "<&-"), ">&- 2>&- <&-"
+OTHERS = ("config check", "scan EDB", "header EDB")
+
+
 @pytest.mark.parametrize(
     ("command", "closed"),
     [
-        *(("events LOG", closed) for closed in (">&-", "2>&-", "<&-")),
+        *(("events LOG", closed) for closed in (*ONE_CLOSED, ALL_CLOSED)),
+        *((command, ALL_CLOSED) for command in OTHERS),
         *(
-            (command, ">&- 2>&- <&-")
-            for command in ("config check", "events LOG", "scan EDB", "header EDB")
+            pytest.param(command, closed, marks=pytest.mark.slow)
+            for command in OTHERS
+            for closed in ONE_CLOSED
         ),
     ],
 )

@@ -18,7 +18,7 @@ from tests.reliability.test_kill import figures, samples, settings, truth
 
 pytestmark = pytest.mark.e2e
 
-RELOADS = 20
+RELOADS = 50
 SUCCESSFUL = ("esewatch_config_last_reload_successful", frozenset[tuple[str, str]]())
 TIMESTAMP = ("esewatch_config_last_reload_success_timestamp_seconds", frozenset[tuple[str, str]]())
 RATIO_HIGH = "esewatch_policy_default_ratio_high"
@@ -91,7 +91,7 @@ def reload_often(agent: Agent, logs: Path, rng: random.Random) -> list[bool]:
     return taken
 
 
-def test_twenty_reloads_under_growing_logs_lose_nothing_and_count_nothing_twice(
+def test_fifty_reloads_under_growing_logs_lose_nothing_and_count_nothing_twice(
     tmp_path: Path,
 ) -> None:
     logs = tmp_path / "logs"

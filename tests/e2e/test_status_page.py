@@ -87,15 +87,11 @@ def label_of(row: dict[str, Any]) -> tuple[str, str]:
     return row["computer"], row["database"]
 
 
-def hostile(agent: Agent) -> tuple[str, str]:
-    """The database whose name is a script."""
-    return next(label_of(row) for row in told(agent, "databases") if row["computer"] == "ws07")
-
-
 def pages(agent: Agent) -> list[str]:
-    """Every kind of page."""
-    paths = ["/", "/databases", "/computer", "/computer?name=ws07"]
-    paths += [link(PRIV06), link(hostile(agent)), "/runbooks/", "/runbooks/EseKnownBadPage"]
+    """Every kind of page, and that of each database."""
+    paths = ["/", "/databases", "/computer", "/computer?name=ex01", "/computer?name=ws07"]
+    paths += [link(label_of(row)) for row in told(agent, "databases")]
+    paths += ["/runbooks/", "/runbooks/EseKnownBadPage"]
     return [agent.url + path for path in paths]
 
 
@@ -238,7 +234,7 @@ def test_enter_opens_the_database_and_the_way_back(browser: Browser, agent: Agen
 
 
 def test_a_database_named_as_a_script_is_just_a_name(browser: Browser, agent: Agent) -> None:
-    label = hostile(agent)
+    label = next(label_of(row) for row in told(agent, "databases") if row["computer"] == "ws07")
     computer = "/computer?name=ws07"
     shown = {"/": "<script>", link(label): "<script>", computer: "<b>i</b>"}
     shown[link(("ws07", '"><script>alert(1)</script>'))] = "<script>"

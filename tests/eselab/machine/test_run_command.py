@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import msgspec
@@ -137,12 +138,20 @@ def test_a_folder_in_use_is_one_line_and_nothing_happens_to_it(tmp_path: Path) -
     assert command("check", tmp_path / "run").status == 0
 
 
+NAMES = ("events.jsonl", "counters.csv", "truth.jsonl")
+FOREIGN = (b"{}\n", b"one line without an end", b"\0" * 5000)
+EACH_ONCE = [*zip(NAMES, FOREIGN, strict=True)]
+
+
 @pytest.mark.parametrize(
     ("name", "foreign"),
     [
-        ("events.jsonl", b"{}\n"),
-        ("counters.csv", b"one line without an end"),
-        ("truth.jsonl", b"\0" * 5000),
+        *EACH_ONCE,
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in product(NAMES, FOREIGN)
+            if each not in EACH_ONCE
+        ),
     ],
 )
 def test_files_of_others_in_the_folder_are_left_as_they_are(

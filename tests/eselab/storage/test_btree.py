@@ -33,7 +33,7 @@ def ranges_hold(tree: BTree, model: Model, chance: random.Random) -> None:
 
 
 @each_page_size
-@of_each(range(3))
+@of_each(range(6))
 def test_a_random_history_is_that_of_a_dict(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
     _, store = create(page_size, seed=seed)

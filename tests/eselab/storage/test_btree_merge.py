@@ -66,7 +66,7 @@ def used_bytes(store: Store, number: int) -> int:
 
 
 @each_page_size
-@of_each(range(3))
+@of_each(range(6))
 def test_merging_loses_and_reorders_nothing(seed: int, page_size: int) -> None:
     chance = random.Random(seed)
     _, store = create(page_size, seed=seed)
