@@ -31,6 +31,7 @@ from tests.support.wine import Wine, installed, windows_path
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE_CODES = {"amd64": 0x8664, "arm64": 0xAA64}
 CHECK = Path(__file__).with_name("kernel_check.py")
+SHARING_CHECK = Path(__file__).with_name("sharing_check.py")
 RECORDS_CHECK = Path(__file__).with_name("records_check.py")
 
 
@@ -172,3 +173,25 @@ def test_the_reader_of_records_says_under_wine_what_it_says_here(
 
     assert there.strip() == ascii(alike(data, offsets, 0, after, plain, levels))
     assert there.count("lsass") == 50
+
+
+@pytest.mark.slow
+def test_what_is_read_under_wine_can_be_renamed_and_deleted_and_what_is_held_is_called_so(
+    wheels: dict[str, Path], wine: Wine, tmp_path: Path
+) -> None:
+    python = installed(tmp_path / "python", [wheels["amd64"]])
+    folder = tmp_path / "files"
+    folder.mkdir()
+
+    found = json.loads(wine.run(python, windows_path(SHARING_CHECK), windows_path(folder)))
+
+    assert found == {
+        "read": "one\r\n\x1atwo",
+        "rename": "done",
+        "read on": "three",
+        "delete": "done",
+        "held": "held.edb: in use by another program: scan a snapshot of it",
+        "absent": "absent.edb: no such file: is the path right, and its volume mounted?",
+        "a folder": f"{folder.name}: no permission to read it: "
+        "run this as a user who may (it is never written)",
+    }

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 from esewatch.scan.reading import direct, os_page_cache
+from esewatch.scan.reading.shared_file import open_shared
 from esewatch.scan.results import FileState, file_state
 
 _PROOFS = 8
@@ -203,10 +204,10 @@ def _open_regular(path: str) -> int:
     for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY", "O_NOINHERIT"):
         flags |= getattr(os, name, 0)
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_NOATIME", 0))
+        descriptor = open_shared(path, flags | getattr(os, "O_NOATIME", 0))
     except PermissionError:
         # O_NOATIME is for the owner of a file only.
-        descriptor = os.open(path, flags)
+        descriptor = open_shared(path, flags)
     try:
         _refuse_what_is_no_file(os.fstat(descriptor), path)
     except OSError:

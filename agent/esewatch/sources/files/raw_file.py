@@ -9,6 +9,8 @@ import zlib
 from io import FileIO
 from typing import Protocol
 
+from esewatch.scan.reading.shared_file import open_shared
+
 GZIP_MAGIC = b"\x1f\x8b\x08"
 _INPUT = 64 << 10
 _BLOCK = 1 << 20
@@ -60,7 +62,7 @@ def open_regular(path: str) -> FileIO:
     # A pipe that took the file's place must not block the agent.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     # Opened within FileIO, which closes a folder that it refuses.
-    file = FileIO(path, "r", opener=lambda name, _: os.open(name, flags))
+    file = FileIO(path, "r", opener=lambda name, _: open_shared(name, flags))
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(0, "not a regular file", path)
