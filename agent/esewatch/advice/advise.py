@@ -20,6 +20,7 @@ from esewatch.advice.base.finding import (
 )
 from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.findings.risk import at_risk
 from esewatch.advice.findings.scan_collisions import Scans, collisions_found, scans_in
 from esewatch.advice.findings.scan_off import switched_off
@@ -77,7 +78,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """A better time for its scan, where its scans collide with others."""
 
 
-def needs_a_person(advice: Iterable[Advice]) -> bool:
+def needs_a_person(advice: Iterable[Advice | LoneInstance]) -> bool:
     """True if any of their findings needs one."""
     return any(found.finding in PERSON for each in advice for found in each.findings)
 

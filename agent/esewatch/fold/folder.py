@@ -142,7 +142,9 @@ class Folder(Entities):
         self._columns.clear()
         for record in batch.records:
             try:
-                if isinstance(record, Event) and (record.time is None or record.time <= until):
+                if isinstance(record, Event) and (
+                    record.time is None or 0.0 < record.time <= until
+                ):
                     self._event(source, record)
                 elif (kept := clock_guard.admitted(source, record, until, now)) is not None:
                     self._record(source, kept)

@@ -2,7 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from esewatch.advice.advise import advise
 from esewatch.config import Settings
+from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import SourceState, State
 from esewatch.model import Batch, CopyChecked, Coverage, Event, Feed, Reading, Record
@@ -76,6 +78,22 @@ def test_a_bad_page_of_the_future_is_still_a_bad_page() -> None:
     assert (bad.page, bad.last, bad.history) == (17, NOW - HOUR, False)
 
 
+@pytest.mark.parametrize("time", [at(1601, 1, 1), at(1969, 12, 31), 0.0])
+def test_a_bad_page_of_no_time_is_still_a_bad_page(time: float) -> None:
+    folder = fold(event(700, NOW - HOUR), event(474, time, page_number=17))
+    entry = folder.state.databases["ex01", LABEL]
+    (bad,) = entry.bad_pages
+    assert (bad.page, bad.last, bad.history) == (17, NOW - HOUR, False)
+    assert known_bad_pages(entry, views(folder)) == [bad]
+    assert source(folder).implausible == 1
+
+
+def test_damage_of_no_time_needs_a_person() -> None:
+    folder = fold(event(700, NOW - HOUR), event(448, 0.0))
+    (advice,) = advise(folder.state, Settings(), NOW)
+    assert [each.finding for each in advice.findings][:2] == ["investigate", "logical_damage"]
+
+
 def test_a_reading_and_a_range_of_the_future_are_left_out_and_counted() -> None:
     folder = fold(
         reading(NOW - 60, 10),
@@ -97,7 +115,7 @@ def test_what_is_no_time_or_more_than_a_day_ahead_is_not_believed(time: float) -
     assert source(fold(event(700, time))).implausible == 1
 
 
-@pytest.mark.parametrize("time", [NOW + DAY, 0.0, at(1980, 1, 1)])
+@pytest.mark.parametrize("time", [NOW + DAY, 1.0, at(1980, 1, 1)])
 def test_up_to_a_day_ahead_and_any_past_is_believed(time: float) -> None:
     assert source(fold(event(700, time))).implausible == 0
 

@@ -217,6 +217,14 @@ def test_a_scan_with_a_bad_page_or_without_a_count_does_not_verify() -> None:
     assert verified(folder_of([event(717, 0), bare])) == {}
 
 
+@pytest.mark.parametrize("event_id", [735, 737])
+def test_a_scan_of_a_current_engine_whose_summary_was_not_read_does_not_verify(
+    event_id: int,
+) -> None:
+    bare = event(event_id, HOUR, fields={"seconds": 3600})
+    assert verified(folder_of([event(736, 0), bare])) == {}
+
+
 def test_a_last_run_count_verifies_only_without_page_errors_within_the_pass() -> None:
     whole_run = {"seconds": 3600, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": 0}
     completion = event(737, DAY, fields=whole_run)

@@ -196,7 +196,8 @@ def _ledger(entry: Ledger) -> Iterator[str]:
         yield f"unknown since {moment(entry.unknown_since)}"
 
 
-REASON = "No event names a database of this instance; only its backups are known."
+BACKUPS = "No event names a database of this instance; only its backups are known."
+ERRORS = "No event names a database of this instance; only its errors are known."
 LATEST = 5
 """The number of sets of an instance that are shown to people."""
 
@@ -207,7 +208,7 @@ def instance_lines(lone: Iterable[LoneInstance]) -> Iterator[str]:
         if number:
             yield ""
         yield visible(f"{each.ese_instance} ({each.computer})")
-        yield f"  {REASON}"
+        yield f"  {_reason(each)}"
         for found in each.findings:
             yield visible(f"  ! {found.finding}: {found.sentence}.")
         for done in each.sets[-LATEST:]:
@@ -221,12 +222,16 @@ def instance_object(lone: LoneInstance) -> dict[str, Any]:
         "ese_instance": tidy(lone.ese_instance),
         "action": "insufficient_evidence",
         "confidence": 0.0,
-        "reasons": [REASON],
+        "reasons": [_reason(lone)],
         "findings": [
             {"finding": each.finding, "sentence": tidy(each.sentence)} for each in lone.findings
         ],
         "backup_sets": [_set(done) for done in lone.sets],
     }
+
+
+def _reason(lone: LoneInstance) -> str:
+    return BACKUPS if lone.sets else ERRORS
 
 
 def _set(done: BackupSet) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def print_advice(options: argparse.Namespace) -> int:
         told = _told(state, settings, asked, now)._replace(lone=lone_instances(state, now))
         _print(told, options)
         _tell_never_proven(told.advice)
-        return WRONG if is_part or needs_a_person(told.advice) else HEALTHY
+        return WRONG if is_part or needs_a_person([*told.advice, *told.lone]) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True, beside=True)
     state = state_of(reader, settings)
     if reader.nothing_read:
@@ -102,13 +102,13 @@ def print_advice(options: argparse.Namespace) -> int:
     lone.sort(key=lambda each: (each.computer, each.ese_instance.lower()))
     _print(AdviceOutput(advice, answers, lone), options)
     _tell_never_proven(advice)
-    return reader.status(wrong=is_part or needs_a_person(advice))
+    return reader.status(wrong=is_part or needs_a_person([*advice, *lone]))
 
 
 class AdviceOutput(NamedTuple):
     """The advice, the answers to a what-if by database, and instances without any database.
 
-    Such an instance has backups, and no event names a database of it.
+    Such an instance has backups or errors, and no event names a database of it.
     """
 
     advice: Sequence[Advice]

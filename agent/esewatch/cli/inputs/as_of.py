@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from esewatch.advice.findings.lone_instances import has_errors
 from esewatch.cli.inputs.reader import Reader
 from esewatch.config import Settings
 from esewatch.expose.pages.problems.source_problems import dropped_sentence
@@ -97,9 +98,10 @@ def as_of(state: State, now: float) -> Iterator[ComputerGroup]:
 
 
 def _known(state: State) -> set[str]:
-    """Computers with a database, or with backups of an instance."""
+    """Computers with a database, or with backups or errors of an instance."""
     backed_up = {host.computer for host in state.hosts.values() if host.backup_sets}
-    return {computer for computer, _ in state.databases} | backed_up
+    failed = {each.computer for each in state.instances.values() if has_errors(each)}
+    return {computer for computer, _ in state.databases} | backed_up | failed
 
 
 def _part(state: State, computers: Collection[str]) -> State:

@@ -93,7 +93,9 @@ def write_report(options: argparse.Namespace) -> int:
     print(visible(result_sentence(report)))
     is_part = tell_dropped(state)
     wrong = not report.read.records or bool(untimed) or is_part or is_damaged(state, settings)
-    return reader.status(wrong=wrong or any(needs_a_person(each.advice) for each in advised))
+    return reader.status(
+        wrong=wrong or any(needs_a_person([*each.advice, *each.lone]) for each in advised)
+    )
 
 
 def _check_output(output: Path) -> None:

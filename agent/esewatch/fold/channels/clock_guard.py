@@ -1,4 +1,5 @@
-"""Guard against impossible times: a record from the future must not affect what comes after it.
+"""Guard against impossible times: a record from the future must not affect what comes after it,
+nor one of no time (0 in a file: 1601 or 1970) be taken for the oldest.
 
 A time up to a day ahead of the agent's clock is accepted: clocks differ, and a local time may be
 taken for UTC. No record is rejected while the agent's own clock is obviously wrong.
@@ -25,11 +26,11 @@ def latest(now: float) -> float:
 def admitted(source: SourceState, record: Record, until: float, now: float) -> Record | None:
     """Return the record as far as its time is possible, not after `until` at `now`; count others.
 
-    An event later than that becomes one of unknown time; a checked copy no longer proves any page
-    good, but its bad pages stay bad; any other record is dropped.
+    An event later than that, or not after 1970-01-01, becomes one of unknown time; a checked copy
+    no longer proves any page good, but its bad pages stay bad; any other record is dropped.
     """
     time = record.last_time if isinstance(record, Coverage) else record.time
-    if time is None or time <= until:
+    if time is None or 0.0 < time <= until:
         return record
     source.implausible += 1
     if isinstance(record, Event):

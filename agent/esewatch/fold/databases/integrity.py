@@ -11,7 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.fold.identity.roles import family
-from esewatch.fold.passes.completions import WALL_CLOCK, counted_bad, owns_its_pages, read_all_pages
+from esewatch.fold.passes.completions import (
+    count_was_read,
+    counted_bad,
+    owns_its_pages,
+    read_all_pages,
+)
 from esewatch.fold.passes.passes import TaskView, derive
 from esewatch.fold.state.state import (
     UNLOCATED,
@@ -334,8 +339,7 @@ def verifies(done: Pass, database: Database, around: ScanCircumstances = ALONE) 
     moved = family(done.completion_event) == "active" and around.was_elsewhere(*span)
     if not owns_its_pages(done) or (moved and not read_all_pages(done)):
         return False
-    counted = done.completion_event in WALL_CLOCK or done.bad_checksums is not None
-    if counted_bad(done) or not counted:
+    if counted_bad(done) or not count_was_read(done):
         return False
     return not _errors_within(database, *span) and not around.hides(*span)
 

@@ -73,6 +73,9 @@ def instance_of(state: State, computer: str, event: Event) -> str:
 def note(instance: Instance, event: Event, time: float, *, history: bool) -> None:
     """Count one error that `counts`. An old error that the first reading finds is not open."""
     kind = KIND_OF[event.event_id]
+    youngest = max((last for _, last in instance.errors.values()), default=time)
+    if (time, event.process) >= (youngest, instance.process):
+        instance.process = event.process
     count, last = instance.errors.get(kind, (0, time))
     instance.errors[kind] = (count + 1, max(last, time))
     if not history:

@@ -105,6 +105,17 @@ def read_all_pages(done: Pass) -> bool:
     return done.run_pages is not None and done.run_pages + 1 >= (done.pages_seen or math.inf)
 
 
+def count_was_read(done: Pass) -> bool:
+    """True if the completion says how many pages are bad: text in a language that is not known may
+    hide its count. That of a copy's scan counts none, and 735 and 737 none without their summary.
+    """
+    if done.completion_event == COPY_SCAN_END:
+        return True
+    if done.completion_event in WALL_CLOCK:
+        return done.pages_seen is not None or done.run_bad_checksums is not None
+    return done.bad_checksums is not None
+
+
 def counted_bad(done: Pass) -> int:
     """Bad pages that the completion counts; the completion of a copy's scan always says 0."""
     if done.completion_event == COPY_SCAN_END:

@@ -123,7 +123,7 @@ SOURCES = (
     counter(
         "esewatch_source_implausible_times_total",
         S,
-        "Records whose time is more than a day in the future; the time is not used.",
+        "Records with a time more than a day ahead, or not after 1970-01-01; it is not used.",
         "record times against the agent's clock",
     ),
     counter(

@@ -229,7 +229,7 @@ def _clock(entry: SourceSettings, source: SourceState, now: float) -> Iterator[P
             problem="clock_skew",
             source=entry.name,
             sentence=f"{counted(source.implausible, 'record')} had a time more than a day later "
-            "than the clock of this machine and were read without their time",
+            "than the clock of this machine, or of 1970 or before, and were read without it",
             command="w32tm /resync",
             needs_person=source.implausible * MANY > source.records,
         )

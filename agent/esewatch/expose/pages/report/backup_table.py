@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from esewatch.advice.base.finding import FindingName
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.expose.formatting import tidy
 from esewatch.fold.instances.backups import streamed
 from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.state import State
 
+SLOW: FindingName = "backup_slows"
 MAX_SETS = 60
 """Of one computer; older ones are not shown."""
 KINDS = {
@@ -51,7 +53,12 @@ def backup_table(state: State, lone: Iterable[LoneInstance]) -> BackupTable:
         found = sorted(_sets(state, computer), key=lambda row: (row.started, row.ese_instance))
         more += max(0, len(found) - MAX_SETS)
         rows += found[: -MAX_SETS - 1 : -1]
-    slow = {(tidy(each.computer), tidy(told.sentence)) for each in lone for told in each.findings}
+    slow = {
+        (tidy(each.computer), tidy(told.sentence))
+        for each in lone
+        for told in each.findings
+        if told.finding == SLOW
+    }
     return BackupTable(rows=tuple(rows), more=more, slow=tuple(sorted(slow)))
 
 

@@ -4,12 +4,13 @@ The values and sentences of the page are made here; the template only lays them 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from esewatch.advice.advise import Advice, needs_a_person
 from esewatch.advice.base.finding import counted
+from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.forecast.verdict import AT_RISK, UNVERIFIED
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
@@ -26,7 +27,7 @@ from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.expose.pages.problems.source_problems import dropped_sentence
 from esewatch.expose.pages.rendering import render
-from esewatch.expose.pages.report.backup_table import BackupTable, backup_table
+from esewatch.expose.pages.report.backup_table import SLOW, BackupTable, backup_table
 from esewatch.expose.pages.report.database_pages import (
     MAX_IN_FULL,
     Advised,
@@ -52,6 +53,14 @@ class GapRow(msgspec.Struct, frozen=True, kw_only=True):
     begin: float
     end: float
     records: int
+
+
+class LoneError(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding of an instance of which no database is known."""
+
+    computer: str
+    ese_instance: str
+    sentence: str
 
 
 class InstanceRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +116,10 @@ class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
     ignored: int
     instances: tuple[InstanceRow, ...]
     backups: BackupTable
+    lone: tuple[LoneError, ...]
+    """Errors of instances without a known database; the slow backups are in `backups`."""
+    lone_wrong: int
+    """The number of such instances with a finding that needs a person."""
     hidden: tuple[HiddenGroup, ...]
     gaps: tuple[GapRow, ...]
     never_verified: str
@@ -147,7 +160,8 @@ def build_report(
     watched = tuple(each for each in view.databases if each.tier == "watched")
     others = tuple(each for each in view.databases if each.tier != "watched")
     rows = pages.rows(watched, "watched")
-    backups = backup_table(state, [each for group in advised for each in group.lone])
+    lone = [each for group in advised for each in group.lone]
+    backups = backup_table(state, lone)
     times = list(pages.times(view.databases))
     checks = _checks(state, settings, now)
     return ReportPage(
@@ -171,6 +185,8 @@ def build_report(
         ignored=view.ignored,
         instances=_lone_instance_rows(state),
         backups=backups,
+        lone=tuple(_lone_errors(lone)),
+        lone_wrong=sum(needs_a_person([each]) for each in lone),
         hidden=tuple(grouped(view.hidden)),
         gaps=_gap_rows(state),
         never_verified=_never_verified(view.advice),
@@ -182,6 +198,10 @@ def result_sentence(report: ReportPage) -> str:
     parts = [_result_of_databases(report)] if report.databases or not report.checks else []
     if report.checks:
         parts.append(_result_of_checks(report.checks))
+    if report.lone_wrong:
+        parts.append(
+            f"{counted(report.lone_wrong, 'instance')} without a known database reported errors"
+        )
     if report.read.unread:
         parts.append(f"{counted(len(report.read.unread), 'input')} could not be read")
     if report.read.dropped:
@@ -289,6 +309,17 @@ def _lone_instance_rows(state: State) -> tuple[InstanceRow, ...]:
         for key, instance in sorted(state.instances.items())
         if key not in known and instance.totals
     )
+
+
+def _lone_errors(lone: Iterable[LoneInstance]) -> Iterator[LoneError]:
+    for each in lone:
+        for told in each.findings:
+            if told.finding != SLOW:
+                yield LoneError(
+                    computer=tidy(each.computer),
+                    ese_instance=tidy(each.ese_instance),
+                    sentence=tidy(told.sentence),
+                )
 
 
 def _gap_rows(state: State) -> tuple[GapRow, ...]:
