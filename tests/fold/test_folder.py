@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 
+from esewatch.advice.advise import advise
+from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.identity.dropped_names import OWNERS_A_DATABASE
 from esewatch.fold.identity.identity import tier
@@ -264,3 +266,23 @@ def test_names_of_counters_beyond_the_limit_are_dropped_and_counted(feed: dict[s
     kept = (*state.instances, *state.devices, *state.hosts["ex01"].levels)
     assert len(kept) == OWNERS_A_DATABASE
     assert state.databases_dropped == 50 - OWNERS_A_DATABASE
+
+
+@pytest.mark.parametrize("event_id", [398, 474, 475, 476, 530, 544, 727])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_bad_page_whose_file_is_not_told_needs_a_person(event_id: int, known: bool) -> None:
+    cut = event(event_id, HOUR, database="", level="error")
+    folder = folder_of([event(700, 0), cut] if known else [cut])
+
+    if known:
+        (advice,) = advise(folder.state, Settings(), EPOCH + DAY)
+        (first, *_) = advice.findings
+    else:
+        ((first, *_),) = (each.findings for each in lone_instances(folder.state, EPOCH + DAY))
+    assert (first.finding, first.sentence) == ("investigate", "1 I/O error in the last 7 days")
+    assert folder.state.instances["ex01", "sg06"].errors["io"] == (1, EPOCH + HOUR)
+
+
+def test_a_corrected_page_whose_file_is_not_told_is_no_failed_read() -> None:
+    folder = folder_of([event(399, HOUR, database="", level="warning")])
+    assert folder.state.instances["ex01", "sg06"].errors == {}

@@ -71,8 +71,11 @@ def instance_of(state: State, computer: str, event: Event) -> str:
 
 
 def note(instance: Instance, event: Event, time: float, *, history: bool) -> None:
-    """Count one error that `counts`. An old error that the first reading finds is not open."""
-    kind = KIND_OF[event.event_id]
+    """Count one error that `counts`, or a page error that names no file: that is a failed read.
+
+    An old error that the first reading finds is not open.
+    """
+    kind = KIND_OF.get(event.event_id, "io")
     youngest = max((last for _, last in instance.errors.values()), default=time)
     if (time, event.process) >= (youngest, instance.process):
         instance.process = event.process

@@ -67,6 +67,47 @@ def test_a_log_line_is_read_in_the_forms_collectors_write(line: str, computer: s
     assert_is_703(one(text), computer=computer)
 
 
+SNARE = (
+    "MSWinEventLog\t1\tApplication\t77\tThu Jun 21 03:14:15 2007\t703\tESE\tN/A\tN/A\tInformation\t"
+)
+CEF = "CEF:0|Microsoft|Microsoft Windows||ESE:703|Event|Low| externalId=703 dvchost=other msg="
+
+
+@pytest.mark.parametrize("text", [TEXT_703, "MSExchangeIS (3392) SG06: andere Worte"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"2007-06-21T03:14:15Z ex01 {SNARE}ex01.corp.example\tOnline Defragmentation\t\t",
+        f"<14>Jun 21 03:14:15 ex01 {SNARE}ex01.corp.example\tOnline Defragmentation\t\t",
+        f"2007-06-21T03:14:15.000000+00:00 ex01 {SNARE}x\tOnline Defragmentation\t\t".replace(
+            "\t", "#011"
+        ),
+        f"2007-06-21T03:14:15Z ex01 {CEF}",
+        '2007-06-21T03:14:15Z ex01 EvntSLog: Thu Jun 21 03:14:15 2007: ex01/ESE (703) - "',
+        "2007-06-21 03:14:15\tDaemon.Info\tex01\tJun 21 03:14:15 ex01 ESE: 703: ",
+        "<14>1 2007-06-21T03:14:15Z ex01 ESE - - - 703: ",
+    ],
+    ids=["snare", "snare-no-year", "snare-rsyslog", "cef", "eventreporter", "kiwi", "rfc5424"],
+)
+def test_a_line_of_a_forwarder_names_its_computer(line: str, text: str) -> None:
+    found = one(NOISE + line + text + "\n" + NOISE)
+    assert (found.computer, found.event_id, found.time) == ("ex01", 703, TIME)
+    assert (found.process, found.ese_instance) == ("MSExchangeIS", "SG06")
+    assert bool(found.database) == (text == TEXT_703)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2007-06-21 03:14:15 one of many words ESE 703 ",
+        "6/21/2007 3:14:15 AM Information Application log of ESE 703 ",
+        "2007-06-21T03:14:15Z Error from a script: ESE 703 ",
+    ],
+)
+def test_words_of_no_forwarder_are_no_computer(line: str) -> None:
+    assert one(line + TEXT_703 + "\n").computer == ""
+
+
 @pytest.mark.parametrize(
     ("process_id", "kind", "data", "event_id"),
     [

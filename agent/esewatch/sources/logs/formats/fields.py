@@ -192,10 +192,13 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "message": (
         "message",
         "renderedmessage",
+        "rendereddescription",
+        "fullmessage",
         "description",
         "renderinginfomessage",
         "eventmessage",
         "msg",
+        "shortmessage",
         "beschreibung",
         "descripción",
         "descrizione",

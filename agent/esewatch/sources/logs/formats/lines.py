@@ -16,6 +16,15 @@ _SYSLOG = re.compile(
     r" (?P<data>-|(?:\[(?:[^\]\\]|\\.)*\])+)(?:\s+\ufeff?|$)"
 )
 """The header of RFC 5424: the number behind the program is a process, never an event."""
+_FORWARDED = re.compile(
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,]+(?:Z|[+-]\d\d:?\d\d))"
+    r"\s+(\S+)\s"
+    # Kiwi puts facility and level before the host.
+    r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\t[A-Za-z]\w*\.[A-Za-z]+\t(\S+)\t"
+)
+"""A time as forwarders write it, and the host behind it, whatever comes before the provider."""
+_NO_YEAR = re.compile(r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d")
+_WITH_YEAR = re.compile(_NO_YEAR.pattern + r" \d{4}(?![:\d])")
 _JUNK = re.compile(r"[^()]*[\]|=>\"\t]\s*")
 """Words of a shipper between a heading and a text; no name of a process has these characters."""
 _LEVEL = re.compile(r"\[?([A-Za-z]{4,13})\]?[\s:,|]+(?!Store\b)")
@@ -23,6 +32,15 @@ _NUMBER = re.compile(
     r"[\s:,;(/#=|\-]*(?:\[\d+\]:?\s*)?[\s:,(/#=|\-]*(?:event\s?)?(?:id\s*[:=]?\s*)?\(?(\d{1,5})\)?(?![\w.(])[\s:,|\-]*",
     re.IGNORECASE,
 )
+_NUMBER_BEFORE = re.compile(r"\t(\d{1,5})\t\Z")
+"""Snare has the event id in the column before the provider."""
+_REWRITTEN = (
+    ("MSWinEventLog", re.compile("#011"), "\t"),
+    ("EvntSLog", re.compile(r"/([^/()\s]{1,64}) \((\d{1,5})\) - "), r" \1: \2: "),
+)
+"""Word of a forwarder, and what is written another way in its lines: Snare's tabs, which rsyslog
+escapes by default, and `HOST/ESE (474) - ` of EventReporter.
+"""
 _BRACKET = re.compile(r"\[\d+\]:?\s*|[\s:,|\-]+")
 _NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*\x22?(\d{1,5})\b", re.IGNORECASE)
 _UNDESCRIBED = re.compile(r"description for event id\W{0,3}\d+\W{0,3} (?:from|in) source")
@@ -94,6 +112,9 @@ class LineReader:
     def _line(self, text: str) -> tuple[Found, bool] | None:
         """A line without a header of RFC 5424, or what stands behind one."""
         found = Found()
+        for forwarder, written, instead in _REWRITTEN:
+            if forwarder in text:
+                text = written.sub(instead, text)
         rest = _opening(text, found)
         prefix = _PREFIX.search(rest)
         head = rest[: prefix.start()] if prefix else rest
@@ -104,7 +125,8 @@ class LineReader:
         found.provider = heading.provider
         found.level = found.level or heading.level
         if dated:
-            found.computer = heading.computer
+            found.computer = heading.computer or _forwarded_from(text)
+            _add_year(found, head)
         at = heading.end
         if heading.numbered:
             found.event_id = heading.event_id
@@ -132,7 +154,10 @@ class LineReader:
             read = self._line(body)
             found = read[0] if read else Found(message=body.strip())
         else:
-            found = Found(provider=named[0], message=_process_on(body, 0, prefix))
+            number = _NUMBER.match(head) if told is None and kind is None else None
+            at = number.end() if number else 0
+            found = Found(provider=named[0], message=_process_on(body, at, prefix))
+            found.event_id = integer(number[1]) if number else None
         found.time = found.time or leading_time(header["time"])[0] or None
         found.computer = found.computer or host
         if found.event_id is None:
@@ -163,6 +188,9 @@ class LineReader:
         level, computer = _host(head[: named.start()])
         number = _NUMBER.match(head, named.end())
         if number is None:
+            if before := _NUMBER_BEFORE.search(head, 0, named.start()):
+                event_id = integer(before[1])
+                return _Heading(named[1], level, computer, True, event_id, named.end())
             return _Heading(named[1], level, computer, False, None, named.end())
         end = _behind_category(head, number.end())
         return _Heading(named[1], level, computer, True, integer(number[1]), end)
@@ -217,6 +245,21 @@ def _behind_time(text: str, found: Found) -> str:
         return text
     found.time = time
     return behind.lstrip(" \t])\"',;|-")
+
+
+def _forwarded_from(text: str) -> str:
+    """The host of a line that a forwarder wrote; empty without one."""
+    rest = _PRIORITY.sub("", text.lstrip(), count=1)
+    forwarded = _FORWARDED.match(rest)
+    host = (forwarded[1] or forwarded[2]).strip("[]:,") if forwarded else ""
+    return host if _HOST.fullmatch(host) and not level_of(host) else ""
+
+
+def _add_year(found: Found, head: str) -> None:
+    """Take the time that Snare repeats with its year, where that of the line has none."""
+    if isinstance(found.time, str) and _NO_YEAR.fullmatch(found.time):
+        whole = _WITH_YEAR.search(head)
+        found.time = whole[0] if whole else found.time
 
 
 def _behind_category(text: str, at: int) -> int:

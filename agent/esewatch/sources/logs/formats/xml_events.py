@@ -23,6 +23,7 @@ _ILLEGAL = re.compile(
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 _ENDLESS = "the <Event> element does not end within 1 MiB"
+_CUT = "the <Event> element has no end: the file ends or another one begins within it"
 _ITEMS = re.compile(r"<string>(.*?)</string>\n?", re.DOTALL)
 """python-evtx writes all strings of an event into one `Data`."""
 _DECLARATION = re.compile(rb"<!(?!\[CDATA\[|--)")
@@ -47,7 +48,7 @@ class XmlEvents:
                 consumed = start
             elif not closed:
                 if _hit_between(hits, start, end):
-                    harvest.complain(start, _ENDLESS)
+                    harvest.complain(start, _ENDLESS if end - start > RECORD_LIMIT else _CUT)
             elif _hit_between(hits, start, end):
                 add_element(data[start:end], start, self._maker, harvest)
         fed, self._taken = harvest.fed(data, consumed)

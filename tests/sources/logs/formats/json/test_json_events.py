@@ -57,6 +57,30 @@ def assert_is_703(found: Event, *, strings: bool = True) -> None:
     assert found.strings == (STRINGS_703 if strings else ())
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"RenderedDescription": TEXT_703, "ParameterXml": "<Param>x</Param>"},
+        {"full_message": TEXT_703, "short_message": TEXT_703[:40]},
+        {"short_message": TEXT_703},
+    ],
+    ids=["sentinel", "gelf", "gelf-short"],
+)
+def test_the_text_is_found_under_the_names_of_sentinel_and_gelf(words: dict[str, str]) -> None:
+    record = {
+        "TimeGenerated": "2007-06-21T03:14:15.123456Z",
+        "Source": "ESE",
+        "EventID": 703,
+        "EventLog": "Application",
+        "Computer": "EX01.corp.example",
+        "EventLevelName": "Information",
+        "RecordNumber": 4711,
+        "level": 4,
+        **words,
+    }
+    assert_is_703(one(json.dumps(record) + "\n"), strings=False)
+
+
 def test_an_event_of_evtx_dump_is_read_by_its_strings() -> None:
     assert_is_703(one(json.dumps(event())))
 
