@@ -157,13 +157,11 @@ def build_report(
     advice = tuple(each for group in advised for each in group.advice)
     view = overview(state, settings, now, advice, moments=moments(advised))
     pages = DatabasePages(state, settings, advised, now, details)
-    watched = tuple(each for each in view.databases if each.tier == "watched")
-    others = tuple(each for each in view.databases if each.tier != "watched")
+    watched, others = _by_tier(view.databases)
     rows = pages.rows(watched, "watched")
     lone = [each for group in advised for each in group.lone]
-    backups = backup_table(state, lone)
+    backups, checks = backup_table(state, lone), _checks(state, settings, now)
     times = list(pages.times(view.databases))
-    checks = _checks(state, settings, now)
     return ReportPage(
         now=now,
         headline=_headline(view.databases, backups, checks),
@@ -191,6 +189,14 @@ def build_report(
         gaps=_gap_rows(state),
         never_verified=_never_verified(view.advice),
     )
+
+
+def _by_tier(
+    figures: Sequence[DatabaseFigures],
+) -> tuple[tuple[DatabaseFigures, ...], tuple[DatabaseFigures, ...]]:
+    """Those that are watched, and the others."""
+    watched = tuple(each for each in figures if each.tier == "watched")
+    return watched, tuple(each for each in figures if each.tier != "watched")
 
 
 def result_sentence(report: ReportPage) -> str:
