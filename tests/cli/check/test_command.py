@@ -342,6 +342,37 @@ def test_logs_may_stand_in_another_folder_that_is_named(tmp_path: Path, capsys: 
     assert verdict(capsys, copy.edb.path, logs / "edb.log")["log_folder"] == str(logs)
 
 
+def copy_beside_its_logs(root: Path) -> Copy:
+    """Below `root` the folders `db` and `logs`."""
+    root.mkdir()
+    copy, logs = Copy(root / "db"), root / "logs"
+    logs.mkdir()
+    for path in [*copy.logs.values(), copy.checkpoint]:
+        path.rename(logs / path.name)
+    return copy
+
+
+def test_a_glob_is_the_same_as_what_fits_it(tmp_path: Path, capsys: Captured) -> None:
+    copy = copy_beside_its_logs(tmp_path / "root")
+
+    named = verdict(capsys, copy.folder, tmp_path / "root" / "logs")
+
+    assert named["verdict"] == "replay_needed"
+    for glob in ("root/*", "root/**", "r*t/[dl]*", "root/*/*"):
+        found = verdict(capsys, tmp_path / glob)
+        assert (found["verdict"], found["log_folder"]) == ("replay_needed", named["log_folder"])
+
+
+def test_a_glob_of_logs_is_the_same_as_their_names(tmp_path: Path, capsys: Captured) -> None:
+    copy = copy_beside_its_logs(tmp_path / "root")
+
+    found = verdict(capsys, copy.edb.path, tmp_path / "root" / "logs" / "*.log")
+
+    assert found["verdict"] == "replay_needed"
+    assert main(["check", str(tmp_path / "root" / "logs" / "*.log")]) == 2
+    assert "no ESE database is named" in capsys.readouterr().err
+
+
 def test_the_logs_of_another_copy_are_not_taken(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "root").mkdir()
     whole, holed = Copy(tmp_path / "root" / "whole"), Copy(tmp_path / "root" / "holed")
