@@ -126,6 +126,33 @@ def test_the_text_says_what_json_says(tmp_path: Path, capsys: Captured) -> None:
     assert out.endswith("  NOT RESTORABLE.\n")
 
 
+def test_logs_and_a_checkpoint_with_the_newer_endings(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    for path in copy.logs.values():
+        path.rename(path.with_suffix(".jtx"))
+    newer = copy.checkpoint.rename(copy.folder / "edb.JCP")
+
+    found = verdict(capsys, copy.folder)
+
+    assert (found["verdict"], found["checkpoint"]["path"]) == ("replay_needed", str(newer))
+    newer.write_bytes(checkpoint(LAST))
+    assert verdict(capsys, copy.folder)["verdict"] == "unknown"
+    # One of the older ending is of the time before the names were changed.
+    copy.checkpoint.write_bytes(checkpoint(9))
+    assert verdict(capsys, copy.folder)["checkpoint"]["path"] == str(newer)
+    assert main(["check", str(copy.edb.path), str(newer)]) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_a_checkpoint_of_the_newer_ending_does_not_belong_to_older_logs(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    (copy.folder / "edb.jcp").write_bytes(checkpoint(LAST))
+
+    assert verdict(capsys, copy.folder)["checkpoint"]["path"] == str(copy.checkpoint)
+
+
 def remove(generation: int) -> Callable[[Copy], None]:
     return lambda copy: copy.logs[generation].unlink()
 

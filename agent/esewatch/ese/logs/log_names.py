@@ -12,6 +12,8 @@ from typing import Final, Literal
 import msgspec
 
 CHECKPOINT_ENDINGS: Final = (".chk", ".jcp")
+"""The older one and the newer one."""
+NEWER_LOG_ENDING: Final = ".jtx"
 
 NameKind = Literal["current", "complete", "temporary", "reserved"]
 

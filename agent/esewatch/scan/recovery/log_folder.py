@@ -4,7 +4,7 @@ database, and which of them it needs.
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,7 +12,12 @@ import msgspec
 
 from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, parse_log_header
-from esewatch.ese.logs.log_names import LogName, parse_log_name
+from esewatch.ese.logs.log_names import (
+    CHECKPOINT_ENDINGS,
+    NEWER_LOG_ENDING,
+    LogName,
+    parse_log_name,
+)
 from esewatch.ese.pages.header import Header
 from esewatch.ese.pages.header_fields import Signature
 from esewatch.scan.open_errors import may_be_good, why_not_opened
@@ -68,7 +73,8 @@ class LogFolders:
 
     def __init__(self, folders: Iterable[str]) -> None:
         self._logs: dict[tuple[str, str], list[LogFile]] = {}
-        self._checkpoints: dict[tuple[str, str], CheckpointFile] = {}
+        self._checkpoints: dict[tuple[str, str], dict[str, CheckpointFile]] = {}
+        """By their endings."""
         for folder in dict.fromkeys(folders):
             self._look(folder)
 
@@ -83,7 +89,8 @@ class LogFolders:
             return None
         place = str(Path(database).parent)
         key = min(found, key=lambda key: (_distance(key[0], place), key))
-        return _series(key, signature, self._logs[key], self._checkpoints.get(key))
+        logs = self._logs[key]
+        return _series(key, signature, logs, _of_these_logs(logs, self._checkpoints.get(key, {})))
 
     def _look(self, folder: str) -> None:
         with os.scandir(folder) as entries:
@@ -97,8 +104,9 @@ class LogFolders:
     def _add(self, folder: str, path: str, beginning: "_Beginning | OSError") -> None:
         name = _name(path)
         if name is None:
-            base = Path(path).stem.lower()
-            self._checkpoints[folder, base] = _checkpoint(path, beginning)
+            base, ending = Path(path).stem.lower(), Path(path).suffix.lower()
+            of_base = self._checkpoints.setdefault((folder, base), {})
+            of_base[ending] = _checkpoint(path, beginning)
         elif (log := _log(path, name, beginning)) is not None:
             self._logs.setdefault((folder, name.base), []).append(log)
 
@@ -120,7 +128,17 @@ def _name(path: str) -> LogName | None:
 
 
 def _is_checkpoint(path: str) -> bool:
-    return path.lower().endswith(".chk")
+    return path.lower().endswith(CHECKPOINT_ENDINGS)
+
+
+def _of_these_logs(
+    logs: Sequence[LogFile], checkpoints: Mapping[str, CheckpointFile]
+) -> CheckpointFile | None:
+    """The checkpoint with the ending that belongs to that of the logs, else the other one."""
+    theirs, other = CHECKPOINT_ENDINGS
+    if any(log.path.lower().endswith(NEWER_LOG_ENDING) for log in logs):
+        theirs, other = other, theirs
+    return checkpoints.get(theirs) or checkpoints.get(other)
 
 
 class _Beginning(NamedTuple):
