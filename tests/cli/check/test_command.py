@@ -461,6 +461,100 @@ def without_permission(monkeypatch: pytest.MonkeyPatch, module: str, path: Path)
     monkeypatch.setattr(f"esewatch.{module}.DatabaseFile", Barred)
 
 
+def without_listing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """What root does not see: this folder may not be listed."""
+    real = os.scandir
+
+    def barred(path: str) -> object:
+        if path == str(folder):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", barred)
+
+
+@pytest.mark.parametrize("named", ["root", "root/*", "root/db/a.edb root/logs"])
+def test_logs_in_a_folder_that_may_not_be_listed_are_not_missing(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    copy_beside_its_logs(tmp_path / "root")
+    without_listing(monkeypatch, tmp_path / "root" / "logs")
+
+    found = verdict(capsys, *(tmp_path / name for name in named.split()))
+
+    assert found["verdict"] == "unknown", found["reasons"]
+    assert f"{tmp_path}/root/logs: no permission to read it" in found["reasons"][0]
+
+
+def test_a_glob_that_a_folder_bars_leaves_it_open_whether_logs_are_there(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = copy_beside_its_logs(tmp_path / "root")
+    without_listing(monkeypatch, tmp_path / "root" / "logs")
+
+    found = verdict(capsys, copy.edb.path, tmp_path / "root" / "logs" / "*.log")
+
+    assert found["verdict"] == "unknown", found["reasons"]
+
+
+def test_a_folder_that_may_not_be_listed_may_have_the_log_that_is_missing(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "root").mkdir()
+    copy = Copy(tmp_path / "root" / "copy")
+    inner = copy.folder / "logs"
+    inner.mkdir()
+    without_listing(monkeypatch, inner)
+    # What is here suffices, whatever is there.
+    assert main(["check", str(copy.edb.path), str(inner)]) == 1
+    assert "RESTORABLE: it mounts after a replay" in capsys.readouterr().out
+
+    logs = tmp_path / "root" / "logs"
+    logs.mkdir()
+    for number, path in copy.logs.items():
+        path.rename(logs / path.name)
+        if number == 11:
+            (logs / path.name).unlink()
+    found = verdict(capsys, copy.edb.path, inner, logs)
+    assert (found["verdict"], found["required_logs"]["missing"]) == ("unknown", [11])
+    assert found["reasons"][0].startswith("Its logs may be in a folder that cannot be searched: ")
+
+    # Those of a folder further away would not be taken.
+    monkeypatch.undo()
+    without_listing(monkeypatch, tmp_path / "far" / "away")
+    assert verdict(capsys, copy.edb.path, tmp_path / "far" / "away", logs)["verdict"] == (
+        "not_restorable"
+    )
+
+
+def test_a_folder_that_may_not_be_listed_keeps_no_other_database_from_its_verdict(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, clean = Copy(tmp_path / "copy"), tmp_path / "clean"
+    clean.mkdir()
+    edb = write_edb(clean / "b.edb")
+    without_listing(monkeypatch, copy.folder)
+
+    assert main(["check", "--format", "json", str(copy.edb.path), str(edb.path)]) == 1
+
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    found = {line["path"]: line["verdict"] for line in lines}
+    assert found == {str(copy.edb.path): "unknown", str(edb.path): "restorable"}
+
+
+def test_a_checkpoint_without_permission_to_read_it_leaves_the_verdict_open(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    without_permission(monkeypatch, "scan.recovery.log_folder", copy.checkpoint)
+
+    found = verdict(capsys, copy.edb.path)
+
+    assert found["verdict"] == "unknown"
+    assert found["checkpoint"]["readable"] is False
+    assert f"{copy.checkpoint}: no permission to read it" in found["reasons"][0]
+
+
 def test_a_log_without_permission_to_read_it_may_be_good(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

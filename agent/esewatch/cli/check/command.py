@@ -79,6 +79,7 @@ def check_copies(options: argparse.Namespace) -> int:
         verdict = judge(
             header, result, checked.series, checked.checks,
             structure=beyond.structure, lost=beyond.lost, trailer=beyond.trailer,
+            unsearched=checked.unsearched,
         )  # fmt: skip
         status = HEALTHY if verdict.outcome in _MOUNTS else WRONG
         if as_json:

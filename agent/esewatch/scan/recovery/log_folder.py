@@ -3,6 +3,7 @@ database, and which of them it needs.
 """
 
 import contextlib
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -46,11 +47,15 @@ class LogFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A checkpoint. `content` None: `reason` says why it cannot be read."""
+    """A checkpoint. `content` None: `reason` says why it cannot be read.
+
+    `is_read` False: it was not read at all (no permission), and may be good.
+    """
 
     path: str
     content: Checkpoint | None
     reason: str = ""
+    is_read: bool = True
 
 
 class LogSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -69,14 +74,21 @@ class LogSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogFolders:
-    """The logs and checkpoints in some folders. Raises OSError where a folder cannot be read."""
+    """The logs and checkpoints in some folders.
+
+    `unsearched`: the folders that cannot be listed, and a sentence each on why.
+    """
 
     def __init__(self, folders: Iterable[str]) -> None:
         self._logs: dict[tuple[str, str], list[LogFile]] = {}
         self._checkpoints: dict[tuple[str, str], dict[str, CheckpointFile]] = {}
         """By their endings."""
+        self.unsearched: dict[str, str] = {}
         for folder in dict.fromkeys(folders):
-            self._look(folder)
+            try:
+                self._look(folder)
+            except OSError as error:
+                self.unsearched[folder] = why_not_opened(folder, error)
 
     def series_of(self, signature: Signature, database: str) -> LogSeries | None:
         """The logs of a database: of all that have its log signature, the nearest to it."""
@@ -91,6 +103,14 @@ class LogFolders:
         key = min(found, key=lambda key: (_distance(key[0], place), key))
         logs = self._logs[key]
         return _series(key, signature, logs, _of_these_logs(logs, self._checkpoints.get(key, {})))
+
+    def nearer_unsearched(self, series: LogSeries | None, database: str) -> list[str]:
+        """Sentences on the folders that cannot be listed, and whose logs would be taken instead of
+        those of `series`; None: there are no others.
+        """
+        place = str(Path(database).parent)
+        most = math.inf if series is None else _distance(series.folder, place)
+        return [why for folder, why in self.unsearched.items() if _distance(folder, place) <= most]
 
     def _look(self, folder: str) -> None:
         with os.scandir(folder) as entries:
@@ -190,8 +210,8 @@ def _log(path: str, name: LogName, beginning: _Beginning | OSError) -> LogFile |
 
 def _checkpoint(path: str, beginning: _Beginning | OSError) -> CheckpointFile:
     if isinstance(beginning, OSError):
-        reason = why_not_opened(path, beginning)
-        return CheckpointFile(path=path, content=None, reason=reason)
+        reason, is_read = why_not_opened(path, beginning), not may_be_good(beginning)
+        return CheckpointFile(path=path, content=None, reason=reason, is_read=is_read)
     content = parse_checkpoint(beginning.data[:CHECKPOINT_BYTES])
     if isinstance(content, NotLog):
         return CheckpointFile(path=path, content=None, reason=content.reason)

@@ -82,10 +82,14 @@ class _Before(NamedTuple):
 
 
 class CheckedLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The logs of one database: `series` None where none are here."""
+    """The logs of one database: `series` None where none are here.
+
+    `unsearched`: a sentence on each folder that cannot be listed and may have nearer ones.
+    """
 
     series: LogSeries | None
     checks: dict[int, LogCheck]
+    unsearched: list[str] = []
 
 
 class LogVerifier:
@@ -114,13 +118,14 @@ class LogVerifier:
     def of(self, header: Header, path: str) -> CheckedLogs:
         """The logs of the database at `path`; none where it needs none."""
         series = self._series(header, path)
+        unsearched = self._folders.nearer_unsearched(series, path)
         if series is None:
-            return CheckedLogs(series=None, checks={})
+            return CheckedLogs(series=None, checks={}, unsearched=unsearched)
         needed = replay_generations(header, series)
         key = (series.folder, series.base, needed)
         if key not in self._known:
             self._known[key] = verify_logs(series, needed, read=self._read, buffered=self._buffered)
-        return CheckedLogs(series=series, checks=self._known[key])
+        return CheckedLogs(series=series, checks=self._known[key], unsearched=unsearched)
 
     def _series(self, header: Header, path: str) -> LogSeries | None:
         return self._folders.series_of(header.log_signature, path) if needs_logs(header) else None

@@ -5,7 +5,7 @@ ErrLGRICheckRedoAttachDb, ErrLGCheckDatabaseGens and CheckGenMaxReq in logredo.c
 published engine, which refuse a database for the reasons that stand here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from esewatch.ese.pages.header import FORMAT_VERSION, Header
@@ -34,6 +34,9 @@ _WORST_FIRST: tuple[Outcome, ...] = (
     "restorable",
 )
 
+_WANTING: Final = ("not_restorable", "loss")
+"""Outcomes for logs that are missing or bad."""
+
 _REFUSED = {
     "just_created": "it was being created: nothing is in it yet",
     "converting": "its conversion to another format did not end",
@@ -52,11 +55,12 @@ def judge(
     structure: Structure | None = None,
     lost: LostWrites | None = None,
     trailer: BackupTrailer | None = None,
+    unsearched: Sequence[str] = (),
 ) -> Verdict:
     """The verdict; `logs` are those of `replay_generations`, where the series is known.
 
     `structure`, `lost`: what these checks found, where they were done. `trailer`: that of a file
-    out of a streaming backup.
+    out of a streaming backup. `unsearched`: sentences on folders in which nearer logs may be.
     """
     found = [*_of_header(header), *_of_backup(header, trailer), *_of_pages(result)]
     found += [*_of_structure(structure), *_of_lost_writes(lost)]
@@ -64,7 +68,8 @@ def judge(
     if header.header_ok or header.shadow_header_ok:
         if needs_logs(header):
             required = _required(header, series, logs)
-            found += _of_logs(header, series, logs, required)
+            of_logs = _of_logs(header, series, logs, required)
+            found += _if_all_were_found(of_logs, unsearched)
         else:
             found += _of_state(header)
     found.sort(key=lambda item: _WORST_FIRST.index(item[0]))
@@ -211,7 +216,7 @@ def _of_logs(
         yield (
             "not_restorable",
             f"The database is dirty and needs {_names(required.first, required.last)}, and no log"
-            " of its series is here. Add the logs of the same copy and check again.",
+            " of its series was found. Add the logs of the same copy and check again.",
         )
         return
     needed = replay_generations(header, series)
@@ -235,10 +240,31 @@ def _of_logs(
     )
 
 
+def _if_all_were_found(found: Iterable[_Found], unsearched: Sequence[str]) -> Iterable[_Found]:
+    """What is said of logs, as far as it holds whatever is in the folders that were not searched:
+    what suffices does, what is missing or bad may be there and good.
+    """
+    found = list(found)
+    if not unsearched or not any(outcome in _WANTING for outcome, _ in found):
+        return found
+    more = f" And {len(unsearched) - 1:,} more such folders." if len(unsearched) > 1 else ""
+    where = f"Its logs may be in a folder that cannot be searched: {unsearched[0]}.{more}"
+    return [
+        ("unknown", where),
+        *(("unknown" if outcome in _WANTING else outcome, said) for outcome, said in found),
+    ]
+
+
 def _below(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> Iterable[_Found]:
     """Logs below the required ones: a replay begins with them, and data does not need them."""
     first = header.log_required.first
     start = checkpoint_generation(series)
+    if series.checkpoint is not None and not series.checkpoint.is_read:
+        yield (
+            "unknown",
+            "The checkpoint says where a replay begins, and was not read:"
+            f" {series.checkpoint.reason}.",
+        )
     if start is not None and start > first:
         yield (
             "unknown",
