@@ -567,6 +567,42 @@ def test_a_log_without_permission_to_read_it_may_be_good(
     assert f"{copy.logs[LAST]}: no permission to read it" in found["reasons"][0]
 
 
+def test_a_log_that_was_not_read_is_not_counted_as_read(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    bad_byte(COMMITTED)(copy)
+    line = f"  logs 9 to 14 in {copy.folder}: "
+    main(["check", str(copy.edb.path)])
+    assert f"{line}6 read, 1 bad\n" in capsys.readouterr().out
+
+    without_permission(monkeypatch, "scan.recovery.log_folder", copy.logs[LAST])
+    main(["check", str(copy.edb.path)])
+    assert f"{line}5 read, 1 bad, 1 not read\n" in capsys.readouterr().out
+
+    monkeypatch.undo()
+    without_permission(monkeypatch, "scan.recovery.log_reader", copy.logs[LAST])
+    main(["check", str(copy.edb.path)])
+    assert f"{line}5 read, 1 bad, 1 not read\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"), [([8], "log 8 is missing or damaged"), ([8, 9], "logs 8, 9 are missing or")]
+)
+def test_logs_that_a_replay_begins_with_and_needs_not_are_named(
+    tmp_path: Path, capsys: Captured, bad: list[int], said: str
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs |= write_logs(copy.folder, series(range(8, CURRENT + 1)))
+    copy.checkpoint.write_bytes(checkpoint(8))
+    for number in bad:
+        bad_byte(number)(copy)
+
+    (reason, *_) = verdict(capsys, copy.folder)["reasons"]
+
+    assert reason.startswith(f"A replay begins at log 8, and {said}")
+
+
 def test_logs_none_of_which_may_be_read_are_not_missing(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,10 +77,12 @@ def check_lines(
 
 
 def _log_lines(series: LogSeries, logs: CheckedLogs) -> Iterator[str]:
-    names = list(series.logs)
+    names, checks = list(series.logs), logs.checks.values()
+    unread = sum(not log.is_read for log in checks)
     yield (
         f"  logs {names[0]} to {names[-1]} in {visible(series.folder)}:"
-        f" {len(logs.checks):,} read, {sum(bool(log.fault) for log in logs.checks.values()):,} bad"
+        f" {len(checks) - unread:,} read, {sum(bool(log.fault) for log in checks):,} bad"
+        + (f", {unread:,} not read" if unread else "")
     )
     checkpoint = series.checkpoint
     if checkpoint is not None and checkpoint.content is None and checkpoint.is_read:

@@ -280,8 +280,8 @@ def _below(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> I
     if broken:
         yield (
             "unknown",
-            f"A replay begins at log {begin}, and {_listed(broken)} cannot be read. None below"
-            f" {first} is needed: move those and the checkpoint file away and check again.",
+            f"A replay begins at log {begin}, and {_listed(broken)} missing or damaged. None"
+            f" below {first} is needed: move those and the checkpoint file away and check again.",
         )
 
 
