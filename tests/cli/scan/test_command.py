@@ -472,9 +472,58 @@ def test_a_device_that_vanishes_is_a_failure_with_what_was_read(
 
     said = scan.json("--read-size", "64K", edb.path)
 
-    assert said.status == 2
+    assert said.status == 1
     assert (said.object["ended"], said.object["complete"]) == ("failed", False)
     assert any("disappeared" in line for line in said.errors)
+
+
+def other_content(edb: Edb, disk: Disk, data: bytes) -> None:
+    """Another content is written over the file when the scan is in the middle of it."""
+
+    def write(offset: int) -> None:
+        if offset >= 1 << 20:
+            disk.before_read = lambda _offset: None
+            edb.path.write_bytes(data)
+            os.utime(edb.path, (1, 1))
+
+    disk.before_read = write
+
+
+def test_a_bad_page_counts_though_another_file_was_written_over_this_one(
+    scan: Scan, edb: Edb, disk: Disk, tmp_path: Path
+) -> None:
+    edb.flip(17, 1000, 3000)
+    other = write_edb(tmp_path / "other.edb", pages=100, seed=9, header={"signature_random": 9})
+    other_content(edb, disk, other.path.read_bytes())
+
+    said = scan("--read-size", "64K", edb.path)
+
+    assert "BAD: " in said.text
+    assert said.status == 1
+    assert any("another file was written over it" in line for line in said.errors)
+
+
+def test_a_file_that_is_emptied_while_it_is_read_is_not_to_be_gone_on_with(
+    scan: Scan, edb: Edb, disk: Disk
+) -> None:
+    other_content(edb, disk, b"")
+
+    said = scan("--read-size", "64K", edb.path)
+
+    assert said.status == 1
+    assert said.text.splitlines()[-1].strip() == (
+        "NOT DONE: it was changed while it was read: the file is empty. No bad page so far."
+    )
+    assert "--resume" not in said.text + "".join(said.errors)
+
+
+def test_a_file_that_fails_before_its_first_page_was_not_scanned(
+    scan: Scan, edb: Edb, disk: Disk
+) -> None:
+    disk.errno = errno.ENODEV
+    disk.bad = set(range(1 << 16, 3 << 20, 4096))
+
+    assert scan("--read-size", "64K", edb.path).status == 2
 
 
 def test_a_pipe_that_nobody_reads_any_more_ends_the_scan(edb: Edb) -> None:

@@ -224,7 +224,8 @@ def _verdict(result: FileResult, counts: Counts) -> str:
             f"{going} {_next('EseKnownBadPage')}"
         )
     if going:
-        return f"NOT DONE: {_why(result)}. No bad page so far; --resume goes on from here."
+        resume = "" if result.ended == "failed" else "; --resume goes on from here"
+        return f"NOT DONE: {_why(result)}. No bad page so far{resume}."
     return "GOOD: every page verifies"
 
 
