@@ -520,8 +520,11 @@ def test_a_file_that_is_emptied_while_it_is_read_is_not_to_be_gone_on_with(
 def test_a_file_that_fails_before_its_first_page_was_not_scanned(
     scan: Scan, edb: Edb, disk: Disk
 ) -> None:
-    disk.errno = errno.ENODEV
-    disk.bad = set(range(1 << 16, 3 << 20, 4096))
+    def vanish(offset: int) -> None:
+        if offset:
+            disk.bad = set(range(0, 3 << 20, 4096))
+
+    disk.errno, disk.before_read = errno.ENODEV, vanish
 
     assert scan("--read-size", "64K", edb.path).status == 2
 
