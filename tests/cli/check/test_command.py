@@ -320,6 +320,25 @@ def test_a_restore_without_that_page_is_refused(tmp_path: Path, capsys: Captured
     assert "missing or damaged: a restore refuses the file" in found["reasons"][0]
 
 
+@pytest.mark.parametrize("bits", [(9000, 9001, 9700), (9000,)], ids=["damaged", "one bit"])
+def test_that_page_counts_as_missing_where_it_is_damaged(
+    tmp_path: Path, capsys: Captured, bits: tuple[int, ...]
+) -> None:
+    copy = Copy(tmp_path / "copy", OUT_OF_BACKUP)
+    append(copy.edb.path, backup_trailer(copy.edb.read(-1), 10, 14))
+    copy.edb.flip(21, *bits)
+    found = verdict(capsys, copy.folder)
+    assert [bad["page_number"] for bad in found["pages"]["bad_pages"]] == [21]
+    assert found["verdict"] == "backup_set", found["reasons"]
+    assert "missing or damaged: a restore refuses the file" in found["reasons"][0]
+    assert len(found["reasons"]) == 2, found["reasons"]
+
+    copy.edb.flip(7, 999, 1001)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "not_restorable"
+    assert found["reasons"][0].startswith("1 page is damaged and would be lost.")
+
+
 def test_that_page_counts_as_missing_where_it_cannot_be_read(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

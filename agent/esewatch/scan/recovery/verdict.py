@@ -19,7 +19,14 @@ from esewatch.scan.recovery.log_folder import (
     replay_generations,
 )
 from esewatch.scan.recovery.log_verification import LogCheck
-from esewatch.scan.results import FileResult, Outcome, RequiredLogs, Verdict, why_not_one_state
+from esewatch.scan.results import (
+    FileResult,
+    Outcome,
+    RequiredLogs,
+    ScannedBadPage,
+    Verdict,
+    why_not_one_state,
+)
 from esewatch.scan.structure.structure_check import STOPPED, Structure
 
 MAX_NAMED: Final = 1000
@@ -62,7 +69,8 @@ def judge(
     `structure`, `lost`: what these checks found, where they were done. `trailer`: that of a file
     out of a streaming backup. `unsearched`: sentences on folders in which nearer logs may be.
     """
-    found = [*_of_header(header), *_of_backup(header, trailer), *_of_pages(result)]
+    found = [*_of_header(header), *_of_backup(header, trailer)]
+    found += _of_pages(result, _bad_trailer(header, result, trailer))
     found += [*_of_structure(structure), *_of_lost_writes(lost)]
     required = RequiredLogs()
     if header.header_ok or header.shadow_header_ok:
@@ -98,8 +106,25 @@ def _of_header(header: Header) -> Iterable[_Found]:
         )
 
 
+def _waits_for_restore(header: Header) -> bool:
+    return is_out_of_backup(header) and header.state in DIRTY
+
+
+def _bad_trailer(
+    header: Header, result: FileResult, trailer: BackupTrailer | None
+) -> ScannedBadPage | None:
+    """The bad last page of a file out of a streaming backup: no page of the database."""
+    place = result.place
+    if not _waits_for_restore(header) or trailer is None or trailer.state != "missing":
+        return None
+    if place is None or place.counts.unlisted or not place.counts.listed:
+        return None
+    page = place.counts.listed[-1]
+    return page if page.offset + place.page_size == place.offset else None
+
+
 def _of_backup(header: Header, trailer: BackupTrailer | None) -> Iterable[_Found]:
-    if not is_out_of_backup(header) or header.state not in DIRTY:
+    if not _waits_for_restore(header):
         return
     if trailer is not None and trailer.state == "foreign":
         yield (
@@ -123,7 +148,8 @@ def _of_backup(header: Header, trailer: BackupTrailer | None) -> Iterable[_Found
     )
 
 
-def _of_pages(result: FileResult) -> Iterable[_Found]:
+def _of_pages(result: FileResult, trailer: ScannedBadPage | None) -> Iterable[_Found]:
+    """`trailer`: the bad page that is none of the database."""
     if result.ended != "complete" or result.place is None:
         why = result.reason or "it was not read to its end"
         yield "unknown", f"Not all pages were read: {why}."
@@ -138,16 +164,18 @@ def _of_pages(result: FileResult) -> Iterable[_Found]:
         if number := missing.number():
             sentences.append(f"{number:,} {'page is' if number == 1 else 'pages are'} missing")
         yield "not_restorable", ". ".join([*sentences, "Copy it again."])
-    if number := counts.bad() - counts.correctable - (missing is not None):
+    correctable = counts.correctable - (trailer is not None and trailer.kind == "correctable")
+    others = counts.bad() - (trailer is not None) - (missing is not None)
+    if number := others - correctable:
         yield (
             "not_restorable",
             f"{number} {'page is' if number == 1 else 'pages are'} damaged and would be lost."
             " Take another copy.",
         )
-    if counts.correctable:
+    if correctable:
         yield (
             "unknown",
-            f"{counts.correctable} {'page has' if counts.correctable == 1 else 'pages have'} a"
+            f"{correctable} {'page has' if correctable == 1 else 'pages have'} a"
             " flipped bit. The engine corrects it, but bits do not flip by themselves: take another"
             " copy, or find the cause and check again.",
         )
