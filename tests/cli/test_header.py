@@ -96,6 +96,29 @@ def test_two_damaged_copies_are_shown_with_the_assumed_page_size(
     assert found["remark"].endswith("a page size of 16384 is assumed")
 
 
+@pytest.mark.parametrize("how", ["overwritten", "cut"])
+def test_of_a_header_that_is_gone_nothing_is_told_as_if_it_were_known(
+    tmp_path: Path, capsys: Captured, how: str
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=32768, pages=20)
+    if how == "cut":
+        edb.cut(300)
+    else:
+        edb.write(-1, bytes(1 << 16))
+    assert main(["header", str(edb.path)]) == 1
+    found = rows(capsys.readouterr().out)
+    assert list(found) == ["Remark", "Header, shadow", "State", "Size"]
+    assert (found["Header, shadow"], found["State"]) == ("damaged, damaged", "unknown")
+    assert main(["header", "--format", "json", str(edb.path)]) == 1
+    line = json.loads(capsys.readouterr().out)
+    size = edb.path.stat().st_size
+    known = {"path": str(edb.path), "bytes": size, "page_size": 32768, "state": "unknown"}
+    known |= {"format": "unknown", "file_type": "unknown"}
+    known |= {"header_ok": False, "shadow_header_ok": False, "remark": found["Remark"]}
+    assert {name: of for name, of in line.items() if of is not None} == known
+    assert {"bad_checksums", "last_object_id", "log_required", "attach"} < line.keys()
+
+
 def test_json_has_every_field_and_says_which_times_are_local(
     tmp_path: Path, capsys: Captured
 ) -> None:

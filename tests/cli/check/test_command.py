@@ -651,6 +651,20 @@ def test_a_flush_map_without_permission_proves_nothing_and_is_no_error(
     assert "no permission to read it" in found["flush_map"]["reason"]
 
 
+@pytest.mark.parametrize("left", [300, 20_000])
+@pytest.mark.parametrize("options", [[], ["--deep"]], ids=["", "deep"])
+def test_a_copy_that_ends_within_its_header_has_its_verdict(
+    tmp_path: Path, capsys: Captured, left: int, options: list[str]
+) -> None:
+    write_edb(tmp_path / "cut.edb", page_size=32768).cut(left)
+
+    found = verdict(capsys, *options, tmp_path)
+
+    assert found["verdict"] == "not_restorable"
+    ends = "The file ends within its header, before the end of the database. Copy it again."
+    assert ends in found["reasons"]
+
+
 def test_without_a_current_log_it_says_how_to_begin(tmp_path: Path, capsys: Captured) -> None:
     copy = Copy(tmp_path / "copy")
     copy.logs[CURRENT].unlink()

@@ -305,7 +305,26 @@ def test_a_database_whose_header_was_overwritten_is_found_in_a_folder(scan: Scan
     assert (found["header_ok"], found["shadow_header_ok"]) == (False, False)
     assert (found["pages_seen"], found["uninitialized_pages"]) == (300, 14)
     assert text.status == 1
-    assert "BAD: all pages read are good, but a copy of the header is damaged." in text.text
+    assert "BAD: all pages read are good, but the header and its shadow are damaged." in text.text
+
+
+@pytest.mark.parametrize("left", [300, 20_000])
+@pytest.mark.parametrize("state", [2, 3])
+def test_a_copy_that_ends_within_its_header_is_not_left_out_of_a_folder(
+    scan: Scan, edb: Edb, left: int, state: int
+) -> None:
+    cut = write_edb(edb.path.parent / "cut.edb", page_size=32768, header={"state": state})
+    cut.cut(left)
+
+    said = scan.json(edb.path.parent)
+    text = scan(cut.path)
+
+    assert (said.status, text.status) == (1, 1)
+    (found,) = [each for each in said.objects if each["path"] == str(cut.path)]
+    assert (found["page_size"], found["header_ok"], found["truncated"]) == (32768, False, 1)
+    assert f"  note: the file ends after {left:,} bytes, within its header\n" in text.text
+    assert "The file ends within its header, before the end of the database" in text.text
+    assert "  BAD: 1 page is bad." in text.text
 
 
 def test_an_unreadable_header_keeps_no_database_out_of_a_folder(

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -63,6 +63,11 @@ def print_headers(options: argparse.Namespace) -> int:
         wrong = wrong or _wrong(header, size)
     return exit_status(any_read=shown > 0, unreadable=unreadable, wrong=wrong)
 
+
+_OF_BLANK: Final = frozenset(
+    ("page_size", "format", "file_type", "state", "header_ok", "shadow_header_ok", "remark")
+)
+"""Keys of a database whose header is gone that stand for something."""
 
 AnyHeader = Header | LogHeader | Checkpoint | MapHeader
 
@@ -127,11 +132,15 @@ def _wrong(header: AnyHeader, size: int) -> bool:
 
 
 def header_object(path: str, size: int, header: AnyHeader) -> dict[str, Any]:
-    """The JSON object of a header; `bytes` is the size of the file. None: not set."""
+    """The JSON object of a header; `bytes` is the size of the file. None: not set, or of a
+    database whose header is gone.
+    """
     plain = msgspec.to_builtins(header, builtin_types=(datetime,))
     kinds = {LogHeader: "transaction_log", Checkpoint: "checkpoint", MapHeader: "flush_map"}
     kind = kinds.get(type(header))
     named = {"path": printable(path), "bytes": size} | ({"file_type": kind} if kind else {})
+    if isinstance(header, Header) and header.is_blank():
+        plain = {key: of if key in _OF_BLANK else None for key, of in plain.items()}
     return {**named, **{key: _with_times(of) for key, of in plain.items()}}
 
 

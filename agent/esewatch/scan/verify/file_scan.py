@@ -407,9 +407,10 @@ class _Scan:
             return MissingPages(first=behind, last=last, how=self._how_it_is_cut())
         return missing
 
-    def _how_it_is_cut(self) -> Literal["ends", "ends within"]:
-        within = self._end < self._size and self._end >= HEADER_PAGES * self._page_size
-        return "ends within" if within else "ends"
+    def _how_it_is_cut(self) -> Literal["ends", "ends within", "ends within header"]:
+        if self._size < HEADER_PAGES * self._page_size:
+            return "ends within header"
+        return "ends within" if self._end < self._size else "ends"
 
 
 def _whole(options: ScanOptions, page_size: int) -> int:
