@@ -434,8 +434,8 @@ WITHIN = "within its header"
     ],
     ids=[
         "flush map", "cut flush map", "flush map cut behind its type", "newer flush map", "log",
-        "cut log", "cut and damaged log", "log, behind its fields", "zeros", "cut before its type", "cut checkpoint",
-        "checkpoint", "program", "short program",
+        "cut log", "cut and damaged log", "log, behind its fields", "zeros", "cut before its type",
+        "cut checkpoint", "checkpoint", "program", "short program",
     ],
 )  # fmt: skip
 def test_a_damaged_header_of_a_file_of_recovery_is_a_line_and_status_1(

@@ -502,7 +502,7 @@ def test_logs_in_a_folder_that_may_not_be_listed_are_not_missing(
     found = verdict(capsys, *(tmp_path / name for name in named.split()))
 
     assert found["verdict"] == "unknown", found["reasons"]
-    assert f"{tmp_path}/root/logs: no permission to read it" in found["reasons"][0]
+    assert f"{tmp_path / 'root' / 'logs'}: no permission to read it" in found["reasons"][0]
 
 
 def test_a_glob_that_a_folder_bars_leaves_it_open_whether_logs_are_there(

@@ -33,7 +33,9 @@ def test_a_sound_structure_is_restorable(tmp_path: Path, capsys: Captured) -> No
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("database", "named"), [("Priv.edb", "Priv.JFM"), ("PRIV.EDB", "priv.jfm")])
+@pytest.mark.parametrize(
+    ("database", "named"), [("Priv.edb", "Priv.JFM"), ("PRIV.EDB", "priv.jfm")]
+)
 def test_a_flush_map_is_found_whatever_the_case_of_its_name(
     tmp_path: Path, capsys: Captured, database: str, named: str
 ) -> None:

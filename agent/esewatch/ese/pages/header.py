@@ -242,7 +242,7 @@ def _damaged_copies(data: bytes) -> _Found | None:
 
 
 def _cut_copy(data: bytes) -> _Found | None:
-    """What is left of the header in a file that ends within it, zeros behind it."""
+    """The remains of the header in a file that ends within it, zeros behind them."""
     if len(data) < _STATED or u32(data, 4) != MAGIC:
         return None
     size = _stated_size(data)

@@ -269,8 +269,8 @@ def _of_logs(
 
 
 def _if_all_were_found(found: Iterable[_Found], unsearched: Sequence[str]) -> Iterable[_Found]:
-    """What is said of logs, as far as it holds whatever is in the folders that were not searched:
-    what suffices does, what is missing or bad may be there and good.
+    """Findings on logs, as far as they hold whatever is in the folders that were not searched: logs
+    that suffice do, one that is missing or bad may be there and good.
     """
     found = list(found)
     if not unsearched or not any(outcome in _WANTING for outcome, _ in found):
