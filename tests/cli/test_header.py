@@ -2,6 +2,7 @@ import errno
 import json
 import os
 import re
+import struct
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,9 +11,9 @@ import pytest
 
 from esewatch.cli import main
 from esewatch.ese.pages.layout import PAGE_SIZES
-from tests.support.edb import CREATED, Value, log_position, write_edb
+from tests.support.edb import CREATED, Value, log_position, sealed_header, write_edb
 from tests.support.flush_maps import map_header, map_page
-from tests.support.logs import Log, attachment, checkpoint, flip
+from tests.support.logs import SEGMENT, Log, attachment, checkpoint, flip
 
 Captured = pytest.CaptureFixture[str]
 ATTACHED = datetime(2018, 2, 3, 14, 41, 37, 597000, tzinfo=UTC)
@@ -94,6 +95,29 @@ def test_two_damaged_copies_are_shown_with_the_assumed_page_size(
     assert (found["header_ok"], found["shadow_header_ok"]) == (False, False)
     assert found["page_size"] == 16384
     assert found["remark"].endswith("a page size of 16384 is assumed")
+
+
+@pytest.mark.parametrize("how", ["overwritten", "cut"])
+def test_of_a_header_that_is_gone_nothing_is_told_as_if_it_were_known(
+    tmp_path: Path, capsys: Captured, how: str
+) -> None:
+    edb = write_edb(tmp_path / "a.edb", page_size=32768, pages=20)
+    if how == "cut":
+        edb.cut(300)
+    else:
+        edb.write(-1, bytes(1 << 16))
+    assert main(["header", str(edb.path)]) == 1
+    found = rows(capsys.readouterr().out)
+    assert list(found) == ["Remark", "Header, shadow", "State", "Size"]
+    assert (found["Header, shadow"], found["State"]) == ("damaged, damaged", "unknown")
+    assert main(["header", "--format", "json", str(edb.path)]) == 1
+    line = json.loads(capsys.readouterr().out)
+    size = edb.path.stat().st_size
+    known = {"path": str(edb.path), "bytes": size, "page_size": 32768, "state": "unknown"}
+    known |= {"format": "unknown", "file_type": "unknown"}
+    known |= {"header_ok": False, "shadow_header_ok": False, "remark": found["Remark"]}
+    assert {name: of for name, of in line.items() if of is not None} == known
+    assert {"bad_checksums", "last_object_id", "log_required", "attach"} < line.keys()
 
 
 def test_json_has_every_field_and_says_which_times_are_local(
@@ -376,36 +400,83 @@ def test_a_flush_map_in_json(tmp_path: Path, capsys: Captured) -> None:
     assert found["database_flush"]["random"] == "04030201"
 
 
+def with_a_flipped_byte(data: bytes, *places: int) -> bytes:
+    flipped = bytearray(data)
+    for at in places:
+        flipped[at] ^= 0xFF
+    return bytes(flipped)
+
+
+WITHIN = "within its header"
+
+
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    ("data", "reason", "status"),
     [
-        (map_header()[:99] + b"x" + map_header()[100:], "the header of the flush map is damaged"),
-        (map_header(version=(4, 0, 0)), "the flush map has version 4.0, which is not known"),
+        (with_a_flipped_byte(map_header(), 99), "the header of the flush map is damaged", 1),
+        (map_header()[:8000], "the flush map ends within its header", 1),
+        (map_header()[:671], "the flush map ends within its header", 1),
+        (map_header(version=(4, 0, 0)), "the flush map has version 4.0, which is not known", 2),
+        (with_a_flipped_byte(Log(5).data(), 50), "its header is damaged (checksum)", 1),
+        (Log(5).data()[:4000], f"it ends after 4000 bytes, {WITHIN}", 1),
+        (with_a_flipped_byte(Log(5).data()[:900], 50), f"it ends after 900 bytes, {WITHIN}", 1),
+        (with_a_flipped_byte(Log(5).data(), 3000), "its header is damaged (checksum)", 1),
+        (bytes(8192), "not an ESE database: its first 8192 bytes are zero", 2),
+        (checkpoint(5)[:99], "not an ESE database", 2),
+        (checkpoint(5)[:3000], f"it ends after 3000 bytes, {WITHIN}", 1),
+        (
+            with_a_flipped_byte(checkpoint(5), 99, 4195),
+            "both copies of the checkpoint are damaged (checksum)",
+            1,
+        ),
+        (b"\x7fELF" + Log(5).data()[4:], "not an ESE database but a Linux program", 2),
+        (b"\x7fELF" + Log(5).data()[4:4000], "not an ESE database but a Linux program", 2),
     ],
-    ids=["damaged", "newer"],
-)
-def test_a_flush_map_that_cannot_be_used_is_told_in_a_line(
-    tmp_path: Path, capsys: Captured, data: bytes, reason: str
+    ids=[
+        "flush map", "cut flush map", "flush map cut behind its type", "newer flush map", "log",
+        "cut log", "cut and damaged log", "log, behind its fields", "zeros", "cut before its type",
+        "cut checkpoint", "checkpoint", "program", "short program",
+    ],
+)  # fmt: skip
+def test_a_damaged_header_of_a_file_of_recovery_is_a_line_and_status_1(
+    tmp_path: Path, capsys: Captured, data: bytes, reason: str, status: int
 ) -> None:
-    path = tmp_path / "priv06.jfm"
+    path = tmp_path / "edb.log"
     path.write_bytes(data)
+    assert main(["header", str(path)]) == status
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"esewatch: {path}: {reason}\n")
+
+
+def test_a_file_that_is_nothing_is_no_damaged_header(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "a.txt").write_text("notes " * 200)
+    (tmp_path / "edb.log").write_bytes(with_a_flipped_byte(Log(5).data(), 50))
+    assert main(["header", str(tmp_path / "a.txt")]) == 2
+    assert main(["header", str(tmp_path / "a.txt"), str(tmp_path / "edb.log")]) == 1
+    assert capsys.readouterr().err.count("not an ESE database\n") == 2
+
+
+def test_no_label_touches_its_value(tmp_path: Path, capsys: Captured) -> None:
+    log = bytearray(Log(5).data())
+    struct.pack_into("<Q", log, 640, log_position(1, 1, 0))
+    (tmp_path / "edb.log").write_bytes(sealed_header(bytes(log[:SEGMENT])) + log[SEGMENT:])
+    write_edb(tmp_path / "a.edb")
+    (tmp_path / "edb.chk").write_bytes(checkpoint(12, 34))
+    (tmp_path / "a.jfm").write_bytes(map_header())
+    named = [str(tmp_path / name) for name in ("edb.log", "a.edb", "edb.chk", "a.jfm")]
+    assert main(["header", *named]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    table = [line for line in lines if line.startswith("  ")]
+    assert len(table) > 40
+    assert {line[24:26].strip() for line in table} == {""}
+    assert all(line[26] != " " for line in table)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other systems allow no such file names")
+def test_a_name_with_a_line_break_is_one_line_of_an_error(tmp_path: Path, capsys: Captured) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/z\xff\n.edb"))
+    path.write_bytes(b"no database")
     assert main(["header", str(path)]) == 2
-    assert capsys.readouterr().err == f"esewatch: {path}: {reason}\n"
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (Log(5).data()[:50] + b"x" + Log(5).data()[51:], "its header is damaged (checksum)"),
-        (bytes(8192), "not an ESE database: its first 8192 bytes are zero"),
-        (checkpoint(5)[:99], "not an ESE database"),
-        (b"\x7fELF" + Log(5).data()[4:], "not an ESE database but a Linux program"),
-    ],
-    ids=["damaged", "zeros", "cut", "program"],
-)
-def test_a_log_that_cannot_be_read_is_told_in_a_line(
-    tmp_path: Path, capsys: Captured, data: bytes, reason: str
-) -> None:
-    (tmp_path / "edb.log").write_bytes(data)
-    assert main(["header", str(tmp_path / "edb.log")]) == 2
-    assert capsys.readouterr().err == f"esewatch: {tmp_path / 'edb.log'}: {reason}\n"
+    assert capsys.readouterr().err == (
+        f"esewatch: {tmp_path}/z\\udcff\\n.edb: not an ESE database\n"
+    )

@@ -1,5 +1,7 @@
 """Writes that never came to the disk: a database beside its flush map."""
 
+import contextlib
+import os
 from pathlib import Path
 from typing import Final, Literal
 
@@ -57,10 +59,23 @@ def lost_writes_beside(database_path: str, *, pace: Pace, only_proofs: bool) -> 
 
     ErrGetFmPathFromDbPath, flushmap.cxx. Raises OSError where a file cannot be read.
     """
-    beside = Path(database_path).with_suffix(FLUSH_MAP)
-    if not beside.is_file():
+    beside = _map_beside(database_path)
+    if beside is None:
         return None
     return lost_writes(database_path, str(beside), pace=pace, only_proofs=only_proofs)
+
+
+def _map_beside(database_path: str) -> Path | None:
+    """The name is the same in any case: on the server of the database it was."""
+    exact = Path(database_path).with_suffix(FLUSH_MAP)
+    if exact.is_file():
+        return exact
+    wanted = exact.name.lower()
+    # Where the folder cannot be listed the map proves nothing.
+    with contextlib.suppress(OSError), os.scandir(exact.parent) as entries:
+        names = sorted(entry.name for entry in entries if entry.name.lower() == wanted)
+        return next((path for name in names if (path := exact.with_name(name)).is_file()), None)
+    return None
 
 
 def lost_writes(

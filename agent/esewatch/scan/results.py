@@ -181,8 +181,9 @@ class MissingPages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first: int
     last: int = 0
     """Number of the last page of the database; 0: not known."""
-    how: Literal["ends", "ends within", "blank"] = "ends"
-    """The file ends before the first one or within it, or it is there and blank."""
+    how: Literal["ends", "ends within", "ends within header", "blank"] = "ends"
+    """The file ends before the first one, within it or within header and shadow; or it is there
+    and blank."""
 
     def number(self) -> int:
         """Number of missing pages; 0: not known."""
@@ -195,6 +196,8 @@ class MissingPages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         ends = f"The file ends at page {self.first - 1}"
         if self.how == "ends within":
             ends = f"The file ends within page {self.first}"
+        elif self.how == "ends within header":
+            ends = "The file ends within its header"
         elif self.first == 1:
             ends = "The file ends behind its header"
         if self.last < self.first:

@@ -126,6 +126,33 @@ def test_the_text_says_what_json_says(tmp_path: Path, capsys: Captured) -> None:
     assert out.endswith("  NOT RESTORABLE.\n")
 
 
+def test_logs_and_a_checkpoint_with_the_newer_endings(tmp_path: Path, capsys: Captured) -> None:
+    copy = Copy(tmp_path / "copy")
+    for path in copy.logs.values():
+        path.rename(path.with_suffix(".jtx"))
+    newer = copy.checkpoint.rename(copy.folder / "edb.JCP")
+
+    found = verdict(capsys, copy.folder)
+
+    assert (found["verdict"], found["checkpoint"]["path"]) == ("replay_needed", str(newer))
+    newer.write_bytes(checkpoint(LAST))
+    assert verdict(capsys, copy.folder)["verdict"] == "unknown"
+    # One of the older ending is of the time before the names were changed.
+    copy.checkpoint.write_bytes(checkpoint(9))
+    assert verdict(capsys, copy.folder)["checkpoint"]["path"] == str(newer)
+    main(["check", str(copy.edb.path), str(newer)])
+    assert "edb.JCP" not in capsys.readouterr().err
+
+
+def test_a_checkpoint_of_the_newer_ending_does_not_belong_to_older_logs(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    (copy.folder / "edb.jcp").write_bytes(checkpoint(LAST))
+
+    assert verdict(capsys, copy.folder)["checkpoint"]["path"] == str(copy.checkpoint)
+
+
 def remove(generation: int) -> Callable[[Copy], None]:
     return lambda copy: copy.logs[generation].unlink()
 
@@ -293,6 +320,25 @@ def test_a_restore_without_that_page_is_refused(tmp_path: Path, capsys: Captured
     assert "missing or damaged: a restore refuses the file" in found["reasons"][0]
 
 
+@pytest.mark.parametrize("bits", [(9000, 9001, 9700), (9000,)], ids=["damaged", "one bit"])
+def test_that_page_counts_as_missing_where_it_is_damaged(
+    tmp_path: Path, capsys: Captured, bits: tuple[int, ...]
+) -> None:
+    copy = Copy(tmp_path / "copy", OUT_OF_BACKUP)
+    append(copy.edb.path, backup_trailer(copy.edb.read(-1), 10, 14))
+    copy.edb.flip(21, *bits)
+    found = verdict(capsys, copy.folder)
+    assert [bad["page_number"] for bad in found["pages"]["bad_pages"]] == [21]
+    assert found["verdict"] == "backup_set", found["reasons"]
+    assert "missing or damaged: a restore refuses the file" in found["reasons"][0]
+    assert len(found["reasons"]) == 2, found["reasons"]
+
+    copy.edb.flip(7, 999, 1001)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == "not_restorable"
+    assert found["reasons"][0].startswith("1 page is damaged and would be lost.")
+
+
 def test_that_page_counts_as_missing_where_it_cannot_be_read(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,6 +386,37 @@ def test_logs_may_stand_in_another_folder_that_is_named(tmp_path: Path, capsys: 
     assert verdict(capsys, copy.edb.path, logs)["verdict"] == "replay_needed"
     assert verdict(capsys, tmp_path)["verdict"] == "replay_needed"
     assert verdict(capsys, copy.edb.path, logs / "edb.log")["log_folder"] == str(logs)
+
+
+def copy_beside_its_logs(root: Path) -> Copy:
+    """Below `root` the folders `db` and `logs`."""
+    root.mkdir()
+    copy, logs = Copy(root / "db"), root / "logs"
+    logs.mkdir()
+    for path in [*copy.logs.values(), copy.checkpoint]:
+        path.rename(logs / path.name)
+    return copy
+
+
+def test_a_glob_is_the_same_as_what_fits_it(tmp_path: Path, capsys: Captured) -> None:
+    copy = copy_beside_its_logs(tmp_path / "root")
+
+    named = verdict(capsys, copy.folder, tmp_path / "root" / "logs")
+
+    assert named["verdict"] == "replay_needed"
+    for glob in ("root/*", "root/**", "r*t/[dl]*", "root/*/*"):
+        found = verdict(capsys, tmp_path / glob)
+        assert (found["verdict"], found["log_folder"]) == ("replay_needed", named["log_folder"])
+
+
+def test_a_glob_of_logs_is_the_same_as_their_names(tmp_path: Path, capsys: Captured) -> None:
+    copy = copy_beside_its_logs(tmp_path / "root")
+
+    found = verdict(capsys, copy.edb.path, tmp_path / "root" / "logs" / "*.log")
+
+    assert found["verdict"] == "replay_needed"
+    assert main(["check", str(tmp_path / "root" / "logs" / "*.log")]) == 2
+    assert "no ESE database is named" in capsys.readouterr().err
 
 
 def test_the_logs_of_another_copy_are_not_taken(tmp_path: Path, capsys: Captured) -> None:
@@ -403,6 +480,100 @@ def without_permission(monkeypatch: pytest.MonkeyPatch, module: str, path: Path)
     monkeypatch.setattr(f"esewatch.{module}.DatabaseFile", Barred)
 
 
+def without_listing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """What root does not see: this folder may not be listed."""
+    real = os.scandir
+
+    def barred(path: str) -> object:
+        if path == str(folder):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", barred)
+
+
+@pytest.mark.parametrize("named", ["root", "root/*", "root/db/a.edb root/logs"])
+def test_logs_in_a_folder_that_may_not_be_listed_are_not_missing(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    copy_beside_its_logs(tmp_path / "root")
+    without_listing(monkeypatch, tmp_path / "root" / "logs")
+
+    found = verdict(capsys, *(tmp_path / name for name in named.split()))
+
+    assert found["verdict"] == "unknown", found["reasons"]
+    assert f"{tmp_path / 'root' / 'logs'}: no permission to read it" in found["reasons"][0]
+
+
+def test_a_glob_that_a_folder_bars_leaves_it_open_whether_logs_are_there(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = copy_beside_its_logs(tmp_path / "root")
+    without_listing(monkeypatch, tmp_path / "root" / "logs")
+
+    found = verdict(capsys, copy.edb.path, tmp_path / "root" / "logs" / "*.log")
+
+    assert found["verdict"] == "unknown", found["reasons"]
+
+
+def test_a_folder_that_may_not_be_listed_may_have_the_log_that_is_missing(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "root").mkdir()
+    copy = Copy(tmp_path / "root" / "copy")
+    inner = copy.folder / "logs"
+    inner.mkdir()
+    without_listing(monkeypatch, inner)
+    # What is here suffices, whatever is there.
+    assert main(["check", str(copy.edb.path), str(inner)]) == 1
+    assert "RESTORABLE: it mounts after a replay" in capsys.readouterr().out
+
+    logs = tmp_path / "root" / "logs"
+    logs.mkdir()
+    for number, path in copy.logs.items():
+        path.rename(logs / path.name)
+        if number == 11:
+            (logs / path.name).unlink()
+    found = verdict(capsys, copy.edb.path, inner, logs)
+    assert (found["verdict"], found["required_logs"]["missing"]) == ("unknown", [11])
+    assert found["reasons"][0].startswith("Its logs may be in a folder that cannot be searched: ")
+
+    # Those of a folder further away would not be taken.
+    monkeypatch.undo()
+    without_listing(monkeypatch, tmp_path / "far" / "away")
+    assert verdict(capsys, copy.edb.path, tmp_path / "far" / "away", logs)["verdict"] == (
+        "not_restorable"
+    )
+
+
+def test_a_folder_that_may_not_be_listed_keeps_no_other_database_from_its_verdict(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, clean = Copy(tmp_path / "copy"), tmp_path / "clean"
+    clean.mkdir()
+    edb = write_edb(clean / "b.edb")
+    without_listing(monkeypatch, copy.folder)
+
+    assert main(["check", "--format", "json", str(copy.edb.path), str(edb.path)]) == 1
+
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    found = {line["path"]: line["verdict"] for line in lines}
+    assert found == {str(copy.edb.path): "unknown", str(edb.path): "restorable"}
+
+
+def test_a_checkpoint_without_permission_to_read_it_leaves_the_verdict_open(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    without_permission(monkeypatch, "scan.recovery.log_folder", copy.checkpoint)
+
+    found = verdict(capsys, copy.edb.path)
+
+    assert found["verdict"] == "unknown"
+    assert found["checkpoint"]["readable"] is False
+    assert f"{copy.checkpoint}: no permission to read it" in found["reasons"][0]
+
+
 def test_a_log_without_permission_to_read_it_may_be_good(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,6 +584,42 @@ def test_a_log_without_permission_to_read_it_may_be_good(
 
     assert (found["verdict"], found["required_logs"]["bad"]) == ("unknown", [])
     assert f"{copy.logs[LAST]}: no permission to read it" in found["reasons"][0]
+
+
+def test_a_log_that_was_not_read_is_not_counted_as_read(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    bad_byte(COMMITTED)(copy)
+    line = f"  logs 9 to 14 in {copy.folder}: "
+    main(["check", str(copy.edb.path)])
+    assert f"{line}6 read, 1 bad\n" in capsys.readouterr().out
+
+    without_permission(monkeypatch, "scan.recovery.log_folder", copy.logs[LAST])
+    main(["check", str(copy.edb.path)])
+    assert f"{line}5 read, 1 bad, 1 not read\n" in capsys.readouterr().out
+
+    monkeypatch.undo()
+    without_permission(monkeypatch, "scan.recovery.log_reader", copy.logs[LAST])
+    main(["check", str(copy.edb.path)])
+    assert f"{line}5 read, 1 bad, 1 not read\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"), [([8], "log 8 is missing or damaged"), ([8, 9], "logs 8, 9 are missing or")]
+)
+def test_logs_that_a_replay_begins_with_and_needs_not_are_named(
+    tmp_path: Path, capsys: Captured, bad: list[int], said: str
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs |= write_logs(copy.folder, series(range(8, CURRENT + 1)))
+    copy.checkpoint.write_bytes(checkpoint(8))
+    for number in bad:
+        bad_byte(number)(copy)
+
+    (reason, *_) = verdict(capsys, copy.folder)["reasons"]
+
+    assert reason.startswith(f"A replay begins at log 8, and {said}")
 
 
 def test_logs_none_of_which_may_be_read_are_not_missing(
@@ -442,6 +649,20 @@ def test_a_flush_map_without_permission_proves_nothing_and_is_no_error(
 
     assert (found["verdict"], found["flush_map"]["state"]) == ("restorable", "unknown")
     assert "no permission to read it" in found["flush_map"]["reason"]
+
+
+@pytest.mark.parametrize("left", [300, 20_000])
+@pytest.mark.parametrize("options", [[], ["--deep"]], ids=["", "deep"])
+def test_a_copy_that_ends_within_its_header_has_its_verdict(
+    tmp_path: Path, capsys: Captured, left: int, options: list[str]
+) -> None:
+    write_edb(tmp_path / "cut.edb", page_size=32768).cut(left)
+
+    found = verdict(capsys, *options, tmp_path)
+
+    assert found["verdict"] == "not_restorable"
+    ends = "The file ends within its header, before the end of the database. Copy it again."
+    assert ends in found["reasons"]
 
 
 def test_without_a_current_log_it_says_how_to_begin(tmp_path: Path, capsys: Captured) -> None:

@@ -33,6 +33,25 @@ def test_a_sound_structure_is_restorable(tmp_path: Path, capsys: Captured) -> No
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("database", "named"), [("Priv.edb", "Priv.JFM"), ("PRIV.EDB", "priv.jfm")]
+)
+def test_a_flush_map_is_found_whatever_the_case_of_its_name(
+    tmp_path: Path, capsys: Captured, database: str, named: str
+) -> None:
+    types = dict.fromkeys(range(1, 9), 1)
+    path = flush_maps.database(tmp_path / database, types)
+    pages = flush_maps.map_page({**types, 4: 2})
+    (tmp_path / named).write_bytes(flush_maps.map_header() + pages)
+
+    assert checked(capsys, str(path))[1]["lost_writes"] == [4]
+
+    # The exact name comes first.
+    whole = flush_maps.map_header() + flush_maps.map_page(types)
+    path.with_suffix(".jfm").write_bytes(whole)
+    assert checked(capsys, str(path))[1]["lost_writes"] == []
+
+
 def test_an_error_of_the_structure_decides(tmp_path: Path, capsys: Captured) -> None:
     status, found = checked(capsys, "--deep", damaged(tmp_path / "a.edb"))
 

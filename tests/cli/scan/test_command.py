@@ -305,7 +305,26 @@ def test_a_database_whose_header_was_overwritten_is_found_in_a_folder(scan: Scan
     assert (found["header_ok"], found["shadow_header_ok"]) == (False, False)
     assert (found["pages_seen"], found["uninitialized_pages"]) == (300, 14)
     assert text.status == 1
-    assert "BAD: all pages read are good, but a copy of the header is damaged." in text.text
+    assert "BAD: all pages read are good, but the header and its shadow are damaged." in text.text
+
+
+@pytest.mark.parametrize("left", [300, 20_000])
+@pytest.mark.parametrize("state", [2, 3])
+def test_a_copy_that_ends_within_its_header_is_not_left_out_of_a_folder(
+    scan: Scan, edb: Edb, left: int, state: int
+) -> None:
+    cut = write_edb(edb.path.parent / "cut.edb", page_size=32768, header={"state": state})
+    cut.cut(left)
+
+    said = scan.json(edb.path.parent)
+    text = scan(cut.path)
+
+    assert (said.status, text.status) == (1, 1)
+    (found,) = [each for each in said.objects if each["path"] == str(cut.path)]
+    assert (found["page_size"], found["header_ok"], found["truncated"]) == (32768, False, 1)
+    assert f"  note: the file ends after {left:,} bytes, within its header\n" in text.text
+    assert "The file ends within its header, before the end of the database" in text.text
+    assert "  BAD: 1 page is bad." in text.text
 
 
 def test_an_unreadable_header_keeps_no_database_out_of_a_folder(
@@ -472,9 +491,61 @@ def test_a_device_that_vanishes_is_a_failure_with_what_was_read(
 
     said = scan.json("--read-size", "64K", edb.path)
 
-    assert said.status == 2
+    assert said.status == 1
     assert (said.object["ended"], said.object["complete"]) == ("failed", False)
     assert any("disappeared" in line for line in said.errors)
+
+
+def other_content(edb: Edb, disk: Disk, data: bytes) -> None:
+    """Another content is written over the file when the scan is in the middle of it."""
+
+    def write(offset: int) -> None:
+        if offset >= 1 << 20:
+            disk.before_read = lambda _offset: None
+            edb.path.write_bytes(data)
+            os.utime(edb.path, (1, 1))
+
+    disk.before_read = write
+
+
+def test_a_bad_page_counts_though_another_file_was_written_over_this_one(
+    scan: Scan, edb: Edb, disk: Disk, tmp_path: Path
+) -> None:
+    edb.flip(17, 1000, 3000)
+    other = write_edb(tmp_path / "other.edb", pages=100, seed=9, header={"signature_random": 9})
+    other_content(edb, disk, other.path.read_bytes())
+
+    said = scan("--read-size", "64K", edb.path)
+
+    assert "BAD: " in said.text
+    assert said.status == 1
+    assert any("another file was written over it" in line for line in said.errors)
+
+
+def test_a_file_that_is_emptied_while_it_is_read_is_not_to_be_gone_on_with(
+    scan: Scan, edb: Edb, disk: Disk
+) -> None:
+    other_content(edb, disk, b"")
+
+    said = scan("--read-size", "64K", edb.path)
+
+    assert said.status == 1
+    assert said.text.splitlines()[-1].strip() == (
+        "NOT DONE: it was changed while it was read: the file is empty. No bad page so far."
+    )
+    assert "--resume" not in said.text + "".join(said.errors)
+
+
+def test_a_file_that_fails_before_its_first_page_was_not_scanned(
+    scan: Scan, edb: Edb, disk: Disk
+) -> None:
+    def vanish(offset: int) -> None:
+        if offset:
+            disk.bad = set(range(0, 3 << 20, 4096))
+
+    disk.errno, disk.before_read = errno.ENODEV, vanish
+
+    assert scan("--read-size", "64K", edb.path).status == 2
 
 
 def test_a_pipe_that_nobody_reads_any_more_ends_the_scan(edb: Edb) -> None:

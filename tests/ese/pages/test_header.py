@@ -253,6 +253,25 @@ def test_a_file_that_ends_within_the_shadow_has_none() -> None:
 
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
+@pytest.mark.parametrize("left", [240, 679, 680, 1500, -1])
+def test_a_file_that_ends_within_the_header_was_a_database(page_size: int, left: int) -> None:
+    data = beginning(page_size, state=2, bad_checksums=3)[:page_size][:left]
+    found = parsed(data)
+    assert (found.page_size, found.header_ok, found.shadow_header_ok) == (page_size, False, False)
+    assert found.remark == f"the file ends after {len(data):,} bytes, within its header"
+    assert found.is_blank() == (len(data) < 680)
+    expected = ("unknown", 0) if found.is_blank() else ("dirty", 3)
+    assert (found.state, found.bad_checksums.count) == expected
+
+
+def test_a_cut_file_without_a_page_size_that_can_be_is_no_database() -> None:
+    assert refused(beginning(8192)[:239]) == "not an ESE database"
+    assert refused(beginning(8192, page_size_field=8191)[:5000]) == "not an ESE database"
+    assert refused(beginning(8192, magic=0x89ABCDEE)[:5000]) == "not an ESE database"
+    assert refused(beginning(8192, file_type=2)[:5000]).startswith("not an ESE database")
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
 def test_two_damaged_copies_still_give_the_page_size(page_size: int) -> None:
     data = beginning(page_size, state=2)
     data[20] ^= 1

@@ -77,15 +77,16 @@ def check_lines(
 
 
 def _log_lines(series: LogSeries, logs: CheckedLogs) -> Iterator[str]:
-    names = list(series.logs)
+    names, checks = list(series.logs), logs.checks.values()
+    unread = sum(not log.is_read for log in checks)
     yield (
         f"  logs {names[0]} to {names[-1]} in {visible(series.folder)}:"
-        f" {len(logs.checks):,} read, {sum(bool(log.fault) for log in logs.checks.values()):,} bad"
+        f" {len(checks) - unread:,} read, {sum(bool(log.fault) for log in checks):,} bad"
+        + (f", {unread:,} not read" if unread else "")
     )
-    if series.checkpoint is None:
-        return
-    if series.checkpoint.content is None:
-        yield f"  note: the checkpoint is not used: {visible(series.checkpoint.reason)}"
+    checkpoint = series.checkpoint
+    if checkpoint is not None and checkpoint.content is None and checkpoint.is_read:
+        yield f"  note: the checkpoint is not used: {visible(checkpoint.reason)}"
 
 
 def others_on_these_logs(result: FileResult, logs: CheckedLogs) -> list[str]:

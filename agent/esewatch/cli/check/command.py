@@ -17,7 +17,13 @@ from esewatch.cli.check.deep import Deep
 from esewatch.cli.inputs.reader import HEALTHY, WRONG, progress_bar
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_options import add_scan_options, listed, run_scan
-from esewatch.cli.scan.scan_paths import FoundDatabases, find_databases, is_companion
+from esewatch.cli.scan.scan_paths import (
+    FoundDatabases,
+    NamedPaths,
+    databases_of,
+    is_companion,
+    named_paths,
+)
 from esewatch.cli.scan.scan_run import Reported
 from esewatch.cli.scan.scan_text import json_line
 from esewatch.ese.pages.header import Header
@@ -59,8 +65,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def check_copies(options: argparse.Namespace) -> int:
     """`check`: see its help for the exit status."""
-    found = _databases(options.paths)
-    logs, deep = _Logs(found.files, options), Deep(options)
+    named = named_paths(options.paths)
+    found = _databases(named)
+    logs, deep = _Logs(named, found.files, options), Deep(options)
     as_json, limit = options.format == "json", listed(options)
 
     def report(result: FileResult) -> Reported:
@@ -72,6 +79,7 @@ def check_copies(options: argparse.Namespace) -> int:
         verdict = judge(
             header, result, checked.series, checked.checks,
             structure=beyond.structure, lost=beyond.lost, trailer=beyond.trailer,
+            unsearched=checked.unsearched,
         )  # fmt: skip
         status = HEALTHY if verdict.outcome in _MOUNTS else WRONG
         if as_json:
@@ -88,38 +96,31 @@ def check_copies(options: argparse.Namespace) -> int:
     return run_scan(options, found, report, before=before, all_needed=True)
 
 
-def _databases(paths: Sequence[str]) -> FoundDatabases:
+def _databases(named: NamedPaths) -> FoundDatabases:
     """Databases behind the paths. Logs and checkpoints that are named, or stand alone in a folder,
     are no error beside a database.
     """
-    files: dict[str, None] = {}
-    errors: list[str] = []
-    for path in paths:
-        found = find_databases([path])
-        files.update(dict.fromkeys(file for file in found.files if not is_companion(file)))
-        if found.files or not any(map(is_companion, _files_below(path))):
-            errors += found.errors
+    found = databases_of(named.paths, beside_logs=True)
+    files = [file for file in found.files if not is_companion(file)]
+    errors = named.errors + found.errors
     if not files and not errors:
-        errors.append(f"{paths[0]}: no ESE database is named, and nothing else has a verdict")
-    return FoundDatabases(list(files), errors)
-
-
-def _files_below(path: str) -> Iterator[str]:
-    for place, _, names in os.walk(path):
-        yield from (str(Path(place, name)) for name in names)
+        errors.append(f"{named.paths[0]}: no ESE database is named, and nothing else has a verdict")
+    return FoundDatabases(files, errors)
 
 
 class _Logs:
     """The logs of all databases, read before the pages, with a bar of their own."""
 
-    def __init__(self, databases: Sequence[str], options: argparse.Namespace) -> None:
+    def __init__(
+        self, named: NamedPaths, databases: Sequence[str], options: argparse.Namespace
+    ) -> None:
         self._databases = databases
         self._deadline = None if options.max_time is None else time.monotonic() + options.max_time
         self._stop = threading.Event()
         self._bar: tqdm[Any] | None = None
         beside = [str(Path(database).parent) for database in databases]
         self.verifier = LogVerifier(
-            LogFolders([*_folders(options.paths), *beside]),
+            LogFolders([*_folders(named), *beside]),
             read=self._read,
             buffered=options.buffered,
         )
@@ -149,15 +150,22 @@ class _Logs:
         return not (late or self._stop.is_set())
 
 
-def _folders(paths: Sequence[str]) -> Iterator[str]:
-    """The folders that are named and all below them, and those of files that are named."""
-    for path in paths:
+def _folders(named: NamedPaths) -> Iterator[str]:
+    """The folders that are named and all below them, and those of files that are named.
+
+    Those that cannot be listed, too: logs may be in there.
+    """
+    closed: list[str] = list(named.barred)
+    for path in named.paths:
         if os.path.isdir(path):  # noqa: PTH112 - never raises
-            for place, below, _ in os.walk(path):
+            for place, below, _ in os.walk(
+                path, onerror=lambda error: closed.append(str(error.filename))
+            ):
                 below.sort()
                 yield place
         elif os.path.exists(path):  # noqa: PTH110 - never raises
             yield str(Path(path).parent)
+    yield from closed
 
 
 def _headers(databases: Sequence[str]) -> Iterator[tuple[Header, str]]:

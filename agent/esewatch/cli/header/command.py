@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,9 +14,14 @@ from esewatch.cli.inputs.reader import exit_status
 from esewatch.cli.options import add_format_option
 from esewatch.cli.scan.scan_paths import find_databases
 from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
-from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, parse_log_header
-from esewatch.ese.pages.file_types import type_of
-from esewatch.ese.pages.flush_map.map_header import MapHeader, is_flush_map, parse_map_header
+from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, is_log, parse_log_header
+from esewatch.ese.pages.file_types import foreign_type_of
+from esewatch.ese.pages.flush_map.map_header import (
+    MapHeader,
+    is_flush_map,
+    is_whole,
+    parse_map_header,
+)
 from esewatch.ese.pages.header import Header, NotDatabase
 from esewatch.names import one_line, printable, visible
 from esewatch.scan.open_errors import why_not_opened
@@ -53,21 +58,36 @@ def print_headers(options: argparse.Namespace) -> int:
             _complain(why_not_opened(path, error))
             unreadable = True
             continue
-        if isinstance(header, NotDatabase):
+        if isinstance(header, NotDatabase | _Damaged):
             _complain(f"{path}: {header.reason}")
-            unreadable = True
+            unreadable = unreadable or isinstance(header, NotDatabase)
+            wrong = wrong or isinstance(header, _Damaged)
             continue
         sys.stdout.write("\n" * (shown > 0 and options.format == "text"))
         sys.stdout.write(_json(path, size, header) if as_json else header_text(path, size, header))
         shown += 1
         wrong = wrong or _wrong(header, size)
-    return exit_status(any_read=shown > 0, unreadable=unreadable, wrong=wrong)
+    return exit_status(any_read=wrong or shown > 0, unreadable=unreadable, wrong=wrong)
 
+
+_OF_BLANK: Final = frozenset(
+    ("page_size", "format", "file_type", "state", "header_ok", "shadow_header_ok", "remark")
+)
+"""Keys of a database whose header is gone that stand for something."""
+
+_LABEL: Final = 24
+"""Characters of a row up to its value."""
 
 AnyHeader = Header | LogHeader | Checkpoint | MapHeader
 
 
-def _read(path: str) -> tuple[AnyHeader | NotDatabase, int]:
+class _Damaged(NamedTuple):
+    """A header of a log, a checkpoint or a flush map of which nothing can be shown."""
+
+    reason: str
+
+
+def _read(path: str) -> tuple[AnyHeader | NotDatabase | _Damaged, int]:
     file = DatabaseFile(path)
     try:
         found = read_header(file)
@@ -78,7 +98,7 @@ def _read(path: str) -> tuple[AnyHeader | NotDatabase, int]:
         file.close()
 
 
-def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | None:
+def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | _Damaged | None:
     """The header of a log, a checkpoint or a flush map; None: the file is none of them."""
     log = parse_log_header(data)
     if isinstance(log, LogHeader):
@@ -86,18 +106,23 @@ def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | None:
     checkpoint = parse_checkpoint(data)
     if isinstance(checkpoint, Checkpoint):
         return checkpoint
+    # A program may have in one place what a log has there.
+    if foreign_type_of(data):
+        return None
     if is_flush_map(data):
         flush_map = parse_map_header(data)
-        return NotDatabase(flush_map) if isinstance(flush_map, str) else flush_map
-    damaged = next((found for found in (checkpoint, log) if found.damaged), None)
-    # A program may have in one place what a log has there.
-    is_one = len(data) >= LOG_HEADER_BYTES and not type_of(data)
-    return NotDatabase(damaged.reason) if damaged and is_one else None
+        if isinstance(flush_map, MapHeader):
+            return flush_map
+        return NotDatabase(flush_map) if is_whole(data) else _Damaged(flush_map)
+    if checkpoint.damaged:
+        return _Damaged(checkpoint.reason)
+    was_log = len(data) >= LOG_HEADER_BYTES or is_log(data)
+    return _Damaged(log.reason) if log.damaged and was_log else None
 
 
 def header_text(path: str, size: int, header: AnyHeader) -> str:
     """The table of a header, for people; `size` is the file's, in bytes."""
-    rows = [f"  {name:<22}{value}" for name, value in _rows(size, header)]
+    rows = [f"  {name:<{_LABEL}}{value}" for name, value in _rows(size, header)]
     return "".join(f"{line}\n" for line in (visible(path), *map(one_line, rows)))
 
 
@@ -112,7 +137,7 @@ def _rows(size: int, header: AnyHeader) -> Iterator[tuple[str, str]]:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(one_line(f"esewatch: {text}") + "\n")
+    sys.stderr.write(visible(f"esewatch: {text}") + "\n")
 
 
 def _wrong(header: AnyHeader, size: int) -> bool:
@@ -127,11 +152,15 @@ def _wrong(header: AnyHeader, size: int) -> bool:
 
 
 def header_object(path: str, size: int, header: AnyHeader) -> dict[str, Any]:
-    """The JSON object of a header; `bytes` is the size of the file. None: not set."""
+    """The JSON object of a header; `bytes` is the size of the file. None: not set, or of a
+    database whose header is gone.
+    """
     plain = msgspec.to_builtins(header, builtin_types=(datetime,))
     kinds = {LogHeader: "transaction_log", Checkpoint: "checkpoint", MapHeader: "flush_map"}
     kind = kinds.get(type(header))
     named = {"path": printable(path), "bytes": size} | ({"file_type": kind} if kind else {})
+    if isinstance(header, Header) and header.is_blank():
+        plain = {key: of if key in _OF_BLANK else None for key, of in plain.items()}
     return {**named, **{key: _with_times(of) for key, of in plain.items()}}
 
 

@@ -32,6 +32,11 @@ def database_rows(size: int, header: Header) -> Iterator[tuple[str, str]]:
     yield "Header, shadow", ", ".join(copies)
     yield "State", _STATES.get(header.state, header.state)
     yield "Size", f"{size:,} bytes, pages of {header.page_size:,}"
+    if not header.is_blank():
+        yield from _content(header)
+
+
+def _content(header: Header) -> Iterator[tuple[str, str]]:
     minor = f".{header.minor_update}" if header.minor_update else ""
     created = f", created as {header.created_format}" if header.created_format else ""
     yield "Format", f"{header.format}{minor}{created}"

@@ -94,6 +94,12 @@ def complain(line: str) -> None:
     print(f"esewatch: {visible(line)}", file=sys.stderr)
 
 
+def _has_pages(result: FileResult) -> bool:
+    """True if pages were read, or tried, before the scan ended."""
+    counts = result.place.counts if result.place is not None else None
+    return counts is not None and bool(counts.pages_seen or counts.bad())
+
+
 class ScanRun:
     """Scans the files of lanes. `resume`: goes on from the positions that are kept.
 
@@ -209,9 +215,8 @@ class ScanRun:
             self._keep(result.place)
         shown, status = self._report(result)
         with self._lock:
-            if result.ended == "failed":
-                self._unreadable = True
-            else:
+            self._unreadable = self._unreadable or result.ended == "failed"
+            if result.ended != "failed" or _has_pages(result):
                 self._any_read = True
                 self._is_wrong = self._is_wrong or status != HEALTHY
             if result.ended in ("complete", "failed"):

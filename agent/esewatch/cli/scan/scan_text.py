@@ -219,12 +219,13 @@ def _verdict(result: FileResult, counts: Counts) -> str:
             f" flip by themselves.{going} {_next('EseCorrectedPage')}"
         )
     if header is not None and not (header.header_ok and header.shadow_header_ok):
-        return (
-            "BAD: all pages read are good, but a copy of the header is damaged."
-            f"{going} {_next('EseKnownBadPage')}"
-        )
+        what = "a copy of the header is damaged"
+        if not (header.header_ok or header.shadow_header_ok):
+            what = "the header and its shadow are damaged"
+        return f"BAD: all pages read are good, but {what}.{going} {_next('EseKnownBadPage')}"
     if going:
-        return f"NOT DONE: {_why(result)}. No bad page so far; --resume goes on from here."
+        resume = "" if result.ended == "failed" else "; --resume goes on from here"
+        return f"NOT DONE: {_why(result)}. No bad page so far{resume}."
     return "GOOD: every page verifies"
 
 

@@ -48,7 +48,9 @@ def parse_checkpoint(data: bytes) -> Checkpoint | NotLog:
     copies = [data[at : at + CHECKPOINT_PAGE] for at in (0, CHECKPOINT_PAGE)]
     good = [len(page) == CHECKPOINT_PAGE and _is_good(page) for page in copies]
     if not any(good):
-        types = {u32(page, _FILE_TYPE_AT) for page in copies if len(page) == CHECKPOINT_PAGE}
+        types = {u32(page, _FILE_TYPE_AT) for page in copies if len(page) >= _FILE_TYPE_AT + 4}
+        if _CHECKPOINT in types and len(data) < CHECKPOINT_PAGE:
+            return NotLog(f"it ends after {len(data)} bytes, within its header", damaged=True)
         if _CHECKPOINT in types:
             return NotLog("both copies of the checkpoint are damaged (checksum)", damaged=True)
         return NotLog(name_of(data))

@@ -128,6 +128,11 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return (self.major, self.update_major) <= NEWEST
 
 
+def is_log(data: bytes) -> bool:
+    """True if a file that begins so is a log, or was one before it was cut or damaged."""
+    return len(data) >= _FILE_TYPE_AT + 4 and u32(data, _FILE_TYPE_AT) == _LOG_TYPES[-1]
+
+
 def parse_log_header(data: bytes) -> LogHeader | NotLog:
     """Parse the first LOG_HEADER_BYTES of a file, all of it if shorter."""
     if not any(data):
@@ -137,7 +142,7 @@ def parse_log_header(data: bytes) -> LogHeader | NotLog:
     page = data[:LOG_HEADER_BYTES]
     looks_right = u32(page, _FILE_TYPE_AT) in _LOG_TYPES and u32(page, 32) in _VERSIONS
     if u32(page, 0) != xor_checksum(page):
-        if looks_right or u32(page, _FILE_TYPE_AT) == _LOG_TYPES[-1]:
+        if looks_right or is_log(page):
             return NotLog("its header is damaged (checksum)", damaged=True)
         return NotLog(name_of(data))
     if not looks_right:

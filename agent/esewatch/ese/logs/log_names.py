@@ -2,14 +2,18 @@
 
 `edb.log` is written to, `edb00A1B.log` is complete (5 hex digits, 8 of current engines),
 `edbtmp.log` the next one in the making, `edbres00001.jrs`, `res1.log` and `res2.log` hold space
-for a full disk. A newer ending is `.jtx`. Source: the naming in logstream.cxx and logutil.cxx of
-the published engine.
+for a full disk. A newer ending is `.jtx`; the checkpoint beside such logs is `edb.jcp`, beside
+`.log` it is `edb.chk`. Source: the naming in logstream.cxx and logutil.cxx of the published engine.
 """
 
 import re
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+
+CHECKPOINT_ENDINGS: Final = (".chk", ".jcp")
+"""The older one and the newer one."""
+NEWER_LOG_ENDING: Final = ".jtx"
 
 NameKind = Literal["current", "complete", "temporary", "reserved"]
 

@@ -68,7 +68,7 @@ def name_of(data: bytes) -> str:
 
 def type_of(data: bytes) -> str:
     """The type of a file that begins with `data`; empty where they do not show it."""
-    return _of_the_engine(data) or _of_others(data)
+    return _of_the_engine(data) or foreign_type_of(data)
 
 
 def _of_the_engine(data: bytes) -> str:
@@ -83,7 +83,8 @@ def _of_the_engine(data: bytes) -> str:
     return what if any(fits) else ""
 
 
-def _of_others(data: bytes) -> str:
+def foreign_type_of(data: bytes) -> str:
+    """The type of a file that no ESE engine writes; empty where its beginning does not show it."""
     for at, magic, what in _MAGICS:
         if data.startswith(magic, at):
             return what

@@ -32,7 +32,12 @@ MAGIC: Final = 0x89ABCDEF
 FORMAT_VERSION: Final = 0x620
 """Of all databases since ESE97 (daedef.hxx); newer formats differ in the update only."""
 
+_UNKNOWN: Final = "unknown"
 _SIZE_WHEN_0 = 4096
+_STATED = 240
+"""Bytes that hold the magic number and the page size."""
+_FIELDS = 680
+"""Bytes that hold all that is read of a header."""
 _STATES = {
     1: "just_created",
     2: "dirty",
@@ -124,16 +129,23 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     copy_backup: BackupRecord | None = None
     differential_backup: BackupRecord | None = None
 
+    def is_blank(self) -> bool:
+        """True if nothing is known but the page size: all other values stand for nothing."""
+        return self.format == _UNKNOWN
+
 
 def parse_header(data: bytes) -> Header | NotDatabase:
     """Parse the first bytes of a file; HEADER_BYTES of them, or the whole file if shorter.
 
-    A database is recognised by a good copy of its header, or, when both are damaged, by
-    what is left of them: then neither is ok and the page size is the most likely one.
+    A database is recognised by a good copy of its header, or, when both are damaged or the file
+    ends within the first, by what is left of them: then neither is ok and the page size is the
+    most likely one.
     """
-    found = _good_copies(data) or _damaged_copies(data)
+    found = _good_copies(data) or _damaged_copies(data) or _cut_copy(data)
     if found is None:
         return _not_database(data)
+    if len(found.page) < _FIELDS:
+        return _blank(found.page_size, found.remark)
     if u32(found.page, _FILE_TYPE_AT) not in _DATABASE_TYPES:
         return _not_database(found.page)
     return _header(found)
@@ -141,15 +153,20 @@ def parse_header(data: bytes) -> Header | NotDatabase:
 
 def overwritten_header(page_size: int) -> Header:
     """The header of a database of which nothing but its pages is left."""
+    remark = "the header and its shadow were overwritten;"
+    return _blank(page_size, f"{remark} pages of {page_size} bytes stand behind them")
+
+
+def _blank(page_size: int, remark: str) -> Header:
+    """A header of which nothing but the page size is known."""
     return Header(
         page_size=page_size,
-        format="unknown",
-        file_type="unknown",
-        state="unknown",
+        format=_UNKNOWN,
+        file_type=_UNKNOWN,
+        state=_UNKNOWN,
         header_ok=False,
         shadow_header_ok=False,
-        remark="the header and its shadow were overwritten;"
-        f" pages of {page_size} bytes stand behind them",
+        remark=remark,
     )
 
 
@@ -222,6 +239,22 @@ def _damaged_copies(data: bytes) -> _Found | None:
     page = best[1]
     remark = f"the header and its shadow are damaged; a page size of {len(page)} is assumed"
     return _Found(page=page, page_size=len(page), header_ok=False, shadow_ok=False, remark=remark)
+
+
+def _cut_copy(data: bytes) -> _Found | None:
+    """The remains of the header in a file that ends within it, zeros behind them."""
+    if len(data) < _STATED or u32(data, 4) != MAGIC:
+        return None
+    size = _stated_size(data)
+    if size not in PAGE_SIZES or len(data) >= size:
+        return None
+    return _Found(
+        page=data if len(data) < _FIELDS else data.ljust(size, b"\0"),
+        page_size=size,
+        header_ok=False,
+        shadow_ok=False,
+        remark=f"the file ends after {len(data):,} bytes, within its header",
+    )
 
 
 def _signs(data: bytes, size: int) -> Iterator[bytes]:

@@ -25,9 +25,11 @@ def verdict_of(
     if result.header is None:
         return None
     path = result.path
-    places = [str(Path(path).parent), *folders]
+    found = LogFolders([str(Path(path).parent), *folders])
+    for why in found.unsearched.values():
+        return Verdict(outcome="unknown", reasons=[f"{why}."])
     try:
-        logs = LogVerifier(LogFolders(places), read=pace.wait).of(result.header, path)
+        logs = LogVerifier(found, read=pace.wait).of(result.header, path)
         structure = check_structure(path, pace=pace) if deep else None
         lost = lost_writes_beside(path, pace=pace, only_proofs=not deep)
         trailer = trailer_of(result.header, path)

@@ -3,8 +3,9 @@ database, and which of them it needs.
 """
 
 import contextlib
+import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,7 +13,12 @@ import msgspec
 
 from esewatch.ese.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, parse_log_header
-from esewatch.ese.logs.log_names import LogName, parse_log_name
+from esewatch.ese.logs.log_names import (
+    CHECKPOINT_ENDINGS,
+    NEWER_LOG_ENDING,
+    LogName,
+    parse_log_name,
+)
 from esewatch.ese.pages.header import Header
 from esewatch.ese.pages.header_fields import Signature
 from esewatch.scan.open_errors import may_be_good, why_not_opened
@@ -41,11 +47,15 @@ class LogFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A checkpoint. `content` None: `reason` says why it cannot be read."""
+    """A checkpoint. `content` None: `reason` says why it cannot be read.
+
+    `is_read` False: it was not read at all (no permission), and may be good.
+    """
 
     path: str
     content: Checkpoint | None
     reason: str = ""
+    is_read: bool = True
 
 
 class LogSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -64,13 +74,21 @@ class LogSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogFolders:
-    """The logs and checkpoints in some folders. Raises OSError where a folder cannot be read."""
+    """The logs and checkpoints in some folders.
+
+    `unsearched`: the folders that cannot be listed, and a sentence each on why.
+    """
 
     def __init__(self, folders: Iterable[str]) -> None:
         self._logs: dict[tuple[str, str], list[LogFile]] = {}
-        self._checkpoints: dict[tuple[str, str], CheckpointFile] = {}
+        self._checkpoints: dict[tuple[str, str], dict[str, CheckpointFile]] = {}
+        """By their endings."""
+        self.unsearched: dict[str, str] = {}
         for folder in dict.fromkeys(folders):
-            self._look(folder)
+            try:
+                self._look(folder)
+            except OSError as error:
+                self.unsearched[folder] = why_not_opened(folder, error)
 
     def series_of(self, signature: Signature, database: str) -> LogSeries | None:
         """The logs of a database: of all that have its log signature, the nearest to it."""
@@ -83,7 +101,16 @@ class LogFolders:
             return None
         place = str(Path(database).parent)
         key = min(found, key=lambda key: (_distance(key[0], place), key))
-        return _series(key, signature, self._logs[key], self._checkpoints.get(key))
+        logs = self._logs[key]
+        return _series(key, signature, logs, _of_these_logs(logs, self._checkpoints.get(key, {})))
+
+    def nearer_unsearched(self, series: LogSeries | None, database: str) -> list[str]:
+        """Sentences on the folders that cannot be listed, and whose logs would be taken instead of
+        those of `series`; None: there are no others.
+        """
+        place = str(Path(database).parent)
+        most = math.inf if series is None else _distance(series.folder, place)
+        return [why for folder, why in self.unsearched.items() if _distance(folder, place) <= most]
 
     def _look(self, folder: str) -> None:
         with os.scandir(folder) as entries:
@@ -97,8 +124,9 @@ class LogFolders:
     def _add(self, folder: str, path: str, beginning: "_Beginning | OSError") -> None:
         name = _name(path)
         if name is None:
-            base = Path(path).stem.lower()
-            self._checkpoints[folder, base] = _checkpoint(path, beginning)
+            base, ending = Path(path).stem.lower(), Path(path).suffix.lower()
+            of_base = self._checkpoints.setdefault((folder, base), {})
+            of_base[ending] = _checkpoint(path, beginning)
         elif (log := _log(path, name, beginning)) is not None:
             self._logs.setdefault((folder, name.base), []).append(log)
 
@@ -120,7 +148,17 @@ def _name(path: str) -> LogName | None:
 
 
 def _is_checkpoint(path: str) -> bool:
-    return path.lower().endswith(".chk")
+    return path.lower().endswith(CHECKPOINT_ENDINGS)
+
+
+def _of_these_logs(
+    logs: Sequence[LogFile], checkpoints: Mapping[str, CheckpointFile]
+) -> CheckpointFile | None:
+    """The checkpoint with the ending that belongs to that of the logs, else the other one."""
+    theirs, other = CHECKPOINT_ENDINGS
+    if any(log.path.lower().endswith(NEWER_LOG_ENDING) for log in logs):
+        theirs, other = other, theirs
+    return checkpoints.get(theirs) or checkpoints.get(other)
 
 
 class _Beginning(NamedTuple):
@@ -172,8 +210,8 @@ def _log(path: str, name: LogName, beginning: _Beginning | OSError) -> LogFile |
 
 def _checkpoint(path: str, beginning: _Beginning | OSError) -> CheckpointFile:
     if isinstance(beginning, OSError):
-        reason = why_not_opened(path, beginning)
-        return CheckpointFile(path=path, content=None, reason=reason)
+        reason, is_read = why_not_opened(path, beginning), not may_be_good(beginning)
+        return CheckpointFile(path=path, content=None, reason=reason, is_read=is_read)
     content = parse_checkpoint(beginning.data[:CHECKPOINT_BYTES])
     if isinstance(content, NotLog):
         return CheckpointFile(path=path, content=None, reason=content.reason)

@@ -31,6 +31,8 @@ class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A write at its end did not finish; the engine repairs it from the shadow."""
     last: int = 0
     """The last valid segment."""
+    is_read: bool = True
+    """False: it was not read at all (no permission), and may be good."""
 
 
 def verify_logs(
@@ -57,7 +59,7 @@ def verify_logs(
         for generation, log in wanted.items():
             fault = series.faults.get(generation, "")
             if fault or log.header is None:
-                found[generation] = LogCheck(fault=fault, doubt="" if fault else log.reason)
+                found[generation] = _of_header(log, fault)
                 before = None
                 continue
             if before is not None and before.header.generation != generation - 1:
@@ -82,10 +84,14 @@ class _Before(NamedTuple):
 
 
 class CheckedLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The logs of one database: `series` None where none are here."""
+    """The logs of one database: `series` None where none are here.
+
+    `unsearched`: a sentence on each folder that cannot be listed and may have nearer ones.
+    """
 
     series: LogSeries | None
     checks: dict[int, LogCheck]
+    unsearched: list[str] = []
 
 
 class LogVerifier:
@@ -114,16 +120,22 @@ class LogVerifier:
     def of(self, header: Header, path: str) -> CheckedLogs:
         """The logs of the database at `path`; none where it needs none."""
         series = self._series(header, path)
+        unsearched = self._folders.nearer_unsearched(series, path)
         if series is None:
-            return CheckedLogs(series=None, checks={})
+            return CheckedLogs(series=None, checks={}, unsearched=unsearched)
         needed = replay_generations(header, series)
         key = (series.folder, series.base, needed)
         if key not in self._known:
             self._known[key] = verify_logs(series, needed, read=self._read, buffered=self._buffered)
-        return CheckedLogs(series=series, checks=self._known[key])
+        return CheckedLogs(series=series, checks=self._known[key], unsearched=unsearched)
 
     def _series(self, header: Header, path: str) -> LogSeries | None:
         return self._folders.series_of(header.log_signature, path) if needs_logs(header) else None
+
+
+def _of_header(log: LogFile, fault: str) -> LogCheck:
+    """The check of a log that has a fault by its header, or whose header was not read."""
+    return LogCheck(fault=fault, doubt="" if fault else log.reason, is_read=log.is_read)
 
 
 def _verified(
@@ -137,7 +149,8 @@ def _verified(
         segments = _segments(log.path, header, reader)
     except OSError as error:
         why = why_not_opened(log.path, error)
-        return LogCheck(doubt=why) if may_be_good(error) else LogCheck(fault=why), None
+        unread = may_be_good(error)
+        return LogCheck(doubt=why, is_read=False) if unread else LogCheck(fault=why), None
     if segments.corrected:
         listed = ", ".join(map(str, segments.corrected))
         doubt = f"a bit is flipped in segment {listed}; the engine corrects it by its checksum"

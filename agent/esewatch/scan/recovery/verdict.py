@@ -5,7 +5,7 @@ ErrLGRICheckRedoAttachDb, ErrLGCheckDatabaseGens and CheckGenMaxReq in logredo.c
 published engine, which refuse a database for the reasons that stand here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from esewatch.ese.pages.header import FORMAT_VERSION, Header
@@ -19,7 +19,14 @@ from esewatch.scan.recovery.log_folder import (
     replay_generations,
 )
 from esewatch.scan.recovery.log_verification import LogCheck
-from esewatch.scan.results import FileResult, Outcome, RequiredLogs, Verdict, why_not_one_state
+from esewatch.scan.results import (
+    FileResult,
+    Outcome,
+    RequiredLogs,
+    ScannedBadPage,
+    Verdict,
+    why_not_one_state,
+)
 from esewatch.scan.structure.structure_check import STOPPED, Structure
 
 MAX_NAMED: Final = 1000
@@ -33,6 +40,9 @@ _WORST_FIRST: tuple[Outcome, ...] = (
     "replay_needed",
     "restorable",
 )
+
+_WANTING: Final = ("not_restorable", "loss")
+"""Outcomes for logs that are missing or bad."""
 
 _REFUSED = {
     "just_created": "it was being created: nothing is in it yet",
@@ -52,19 +62,22 @@ def judge(
     structure: Structure | None = None,
     lost: LostWrites | None = None,
     trailer: BackupTrailer | None = None,
+    unsearched: Sequence[str] = (),
 ) -> Verdict:
     """The verdict; `logs` are those of `replay_generations`, where the series is known.
 
     `structure`, `lost`: what these checks found, where they were done. `trailer`: that of a file
-    out of a streaming backup.
+    out of a streaming backup. `unsearched`: sentences on folders in which nearer logs may be.
     """
-    found = [*_of_header(header), *_of_backup(header, trailer), *_of_pages(result)]
+    found = [*_of_header(header), *_of_backup(header, trailer)]
+    found += _of_pages(result, _bad_trailer(header, result, trailer))
     found += [*_of_structure(structure), *_of_lost_writes(lost)]
     required = RequiredLogs()
     if header.header_ok or header.shadow_header_ok:
         if needs_logs(header):
             required = _required(header, series, logs)
-            found += _of_logs(header, series, logs, required)
+            of_logs = _of_logs(header, series, logs, required)
+            found += _if_all_were_found(of_logs, unsearched)
         else:
             found += _of_state(header)
     found.sort(key=lambda item: _WORST_FIRST.index(item[0]))
@@ -93,8 +106,25 @@ def _of_header(header: Header) -> Iterable[_Found]:
         )
 
 
+def _waits_for_restore(header: Header) -> bool:
+    return is_out_of_backup(header) and header.state in DIRTY
+
+
+def _bad_trailer(
+    header: Header, result: FileResult, trailer: BackupTrailer | None
+) -> ScannedBadPage | None:
+    """The bad last page of a file out of a streaming backup: no page of the database."""
+    place = result.place
+    if not _waits_for_restore(header) or trailer is None or trailer.state != "missing":
+        return None
+    if place is None or place.counts.unlisted or not place.counts.listed:
+        return None
+    page = place.counts.listed[-1]
+    return page if page.offset + place.page_size == place.offset else None
+
+
 def _of_backup(header: Header, trailer: BackupTrailer | None) -> Iterable[_Found]:
-    if not is_out_of_backup(header) or header.state not in DIRTY:
+    if not _waits_for_restore(header):
         return
     if trailer is not None and trailer.state == "foreign":
         yield (
@@ -118,7 +148,8 @@ def _of_backup(header: Header, trailer: BackupTrailer | None) -> Iterable[_Found
     )
 
 
-def _of_pages(result: FileResult) -> Iterable[_Found]:
+def _of_pages(result: FileResult, trailer: ScannedBadPage | None) -> Iterable[_Found]:
+    """`trailer`: the bad page that is none of the database."""
     if result.ended != "complete" or result.place is None:
         why = result.reason or "it was not read to its end"
         yield "unknown", f"Not all pages were read: {why}."
@@ -133,16 +164,18 @@ def _of_pages(result: FileResult) -> Iterable[_Found]:
         if number := missing.number():
             sentences.append(f"{number:,} {'page is' if number == 1 else 'pages are'} missing")
         yield "not_restorable", ". ".join([*sentences, "Copy it again."])
-    if number := counts.bad() - counts.correctable - (missing is not None):
+    correctable = counts.correctable - (trailer is not None and trailer.kind == "correctable")
+    others = counts.bad() - (trailer is not None) - (missing is not None)
+    if number := others - correctable:
         yield (
             "not_restorable",
             f"{number} {'page is' if number == 1 else 'pages are'} damaged and would be lost."
             " Take another copy.",
         )
-    if counts.correctable:
+    if correctable:
         yield (
             "unknown",
-            f"{counts.correctable} {'page has' if counts.correctable == 1 else 'pages have'} a"
+            f"{correctable} {'page has' if correctable == 1 else 'pages have'} a"
             " flipped bit. The engine corrects it, but bits do not flip by themselves: take another"
             " copy, or find the cause and check again.",
         )
@@ -211,7 +244,7 @@ def _of_logs(
         yield (
             "not_restorable",
             f"The database is dirty and needs {_names(required.first, required.last)}, and no log"
-            " of its series is here. Add the logs of the same copy and check again.",
+            " of its series was found. Add the logs of the same copy and check again.",
         )
         return
     needed = replay_generations(header, series)
@@ -235,10 +268,31 @@ def _of_logs(
     )
 
 
+def _if_all_were_found(found: Iterable[_Found], unsearched: Sequence[str]) -> Iterable[_Found]:
+    """Findings on logs, as far as they hold whatever is in the folders that were not searched: logs
+    that suffice do, one that is missing or bad may be there and good.
+    """
+    found = list(found)
+    if not unsearched or not any(outcome in _WANTING for outcome, _ in found):
+        return found
+    more = f" And {len(unsearched) - 1:,} more such folders." if len(unsearched) > 1 else ""
+    where = f"Its logs may be in a folder that cannot be searched: {unsearched[0]}.{more}"
+    return [
+        ("unknown", where),
+        *(("unknown" if outcome in _WANTING else outcome, said) for outcome, said in found),
+    ]
+
+
 def _below(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> Iterable[_Found]:
     """Logs below the required ones: a replay begins with them, and data does not need them."""
     first = header.log_required.first
     start = checkpoint_generation(series)
+    if series.checkpoint is not None and not series.checkpoint.is_read:
+        yield (
+            "unknown",
+            "The checkpoint says where a replay begins, and was not read:"
+            f" {series.checkpoint.reason}.",
+        )
     if start is not None and start > first:
         yield (
             "unknown",
@@ -254,8 +308,8 @@ def _below(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> I
     if broken:
         yield (
             "unknown",
-            f"A replay begins at log {begin}, and {_listed(broken)} cannot be read. None below"
-            f" {first} is needed: move those and the checkpoint file away and check again.",
+            f"A replay begins at log {begin}, and {_listed(broken)} missing or damaged. None"
+            f" below {first} is needed: move those and the checkpoint file away and check again.",
         )
 
 

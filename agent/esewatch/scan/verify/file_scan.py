@@ -234,7 +234,7 @@ class _Scan:
         return None
 
     def _is_another(self) -> bool:
-        """True if another database was written over this one; `_failed` says so then."""
+        """True if something else was written over this database; `_failed` says so then."""
         if self._file.state() == self._tally.place().file_state:
             return False
         header = read_header(self._file, sleep=self._pace.sleep)
@@ -243,7 +243,10 @@ class _Scan:
             == (signature_of(self._header), self._page_size)
         ):
             return False
-        self._failed = f"{self._file.path}: another file was written over it while it was read"
+        what = "another file was written over it while it was read"
+        if isinstance(header, NotDatabase):
+            what = f"it was changed while it was read: {header.reason}"
+        self._failed = f"{self._file.path}: {what}"
         return True
 
     def _went_on(self) -> bool:
@@ -404,9 +407,10 @@ class _Scan:
             return MissingPages(first=behind, last=last, how=self._how_it_is_cut())
         return missing
 
-    def _how_it_is_cut(self) -> Literal["ends", "ends within"]:
-        within = self._end < self._size and self._end >= HEADER_PAGES * self._page_size
-        return "ends within" if within else "ends"
+    def _how_it_is_cut(self) -> Literal["ends", "ends within", "ends within header"]:
+        if self._size < HEADER_PAGES * self._page_size:
+            return "ends within header"
+        return "ends within" if self._end < self._size else "ends"
 
 
 def _whole(options: ScanOptions, page_size: int) -> int:

@@ -57,8 +57,13 @@ class DatabaseFlush(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def is_flush_map(data: bytes) -> bool:
-    """True if a file that begins so is a flush map, or was one before it was damaged."""
-    return len(data) >= MAP_PAGE and u32(data, _FILE_TYPE_AT) == _FLUSH_MAP
+    """True if a file that begins so is a flush map, or was one before it was cut or damaged."""
+    return len(data) >= _FILE_TYPE_AT + 4 and u32(data, _FILE_TYPE_AT) == _FLUSH_MAP
+
+
+def is_whole(data: bytes) -> bool:
+    """True if a file that begins so has a whole header, of whatever version."""
+    return len(data) >= MAP_PAGE and u32(data, 0) == xor_checksum(data[:MAP_PAGE])
 
 
 def parse_map_header(page: bytes) -> MapHeader | str:
@@ -66,7 +71,7 @@ def parse_map_header(page: bytes) -> MapHeader | str:
     if len(page) < MAP_PAGE:
         return "the flush map ends within its header"
     page = page[:MAP_PAGE]
-    if u32(page, 0) != xor_checksum(page):
+    if not is_whole(page):
         return "the header of the flush map is damaged"
     if u32(page, _FILE_TYPE_AT) != _FLUSH_MAP:
         return "the file is not a flush map"
