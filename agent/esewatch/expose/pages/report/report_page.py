@@ -158,10 +158,9 @@ def build_report(
     view = overview(state, settings, now, advice, moments=moments(advised))
     pages = DatabasePages(state, settings, advised, now, details)
     watched, others = _by_tier(view.databases)
-    rows = pages.rows(watched, "watched")
+    rows, times = pages.rows(watched, "watched"), list(pages.times(view.databases))
     lone = [each for group in advised for each in group.lone]
     backups, checks = backup_table(state, lone), _checks(state, settings, now)
-    times = list(pages.times(view.databases))
     return ReportPage(
         now=now,
         headline=_headline(view.databases, backups, checks),
