@@ -127,6 +127,15 @@ def test_slow_io_counts_the_suppressed_reports_and_keeps_the_last_duration() -> 
     folder = folder_of([again, first])
     assert the_database(folder).slow_io == {"read": 6}
     assert the_database(folder).slow_io_last_seconds == {"read": 31}
+    assert the_database(folder).slow_io_last == {"read": EPOCH + HOUR}
+
+
+def test_slow_io_keeps_its_latest_time_also_of_a_report_without_a_duration() -> None:
+    first = event(507, 0, fields={"seconds": 17})
+    for records in ([first, event(507, HOUR)], [event(507, HOUR), first]):
+        folder = folder_of(records)
+        assert the_database(folder).slow_io_last == {"read": EPOCH + HOUR}
+        assert the_database(folder).slow_io_last_seconds == {}
 
 
 def test_hung_io_is_counted_and_keeps_its_latest_time_whatever_is_read_last() -> None:
