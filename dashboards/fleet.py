@@ -288,7 +288,7 @@ def trends() -> list[Panel]:
                     "{{computer}}",
                 )
             ],
-            [runbook("EseKnownBadPage")],
+            [listing("bad_pages")],
         ),
         finish(
             lines(),
