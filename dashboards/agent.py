@@ -93,7 +93,8 @@ def glance() -> list[Panel]:
             Words(
                 "Databases left out",
                 "Databases, instances, devices, computers, channels and event ids that were left"
-                " out within the last 7 days, because there are more than max_databases.",
+                " out within the last 7 days: more than max_databases, or a path that is too"
+                " long.",
                 "short",
                 NO_AGENT,
             ),

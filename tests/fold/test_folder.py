@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
-from esewatch.fold.identity.dropped_names import OWNERS_A_DATABASE
+from esewatch.fold.identity.dropped_names import OWNERS_A_DATABASE, long_paths
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.instances.backups import completed, verified_by_streaming
 from esewatch.fold.instances.counters_present import counters_present
@@ -117,8 +117,16 @@ def test_databases_beyond_the_limit_are_counted_and_configured_ones_never_droppe
     assert folder.state.dropped == {"ex01|d:\\a.edb": 2, "ex01|d:\\b.edb": 1}
 
 
-def test_a_path_too_long_for_a_label_makes_no_database() -> None:
-    assert folder_of([event(700, 0, database="d:\\" + "x" * 2000)]).state.databases == {}
+def test_a_path_too_long_for_a_label_makes_no_database_and_is_counted_and_told() -> None:
+    fits = "d:\\" + "x" * 1021
+    for event_id in (700, 474):
+        beyond = [event(event_id, n, database=fits + end) for n, end in enumerate("aab")]
+        state = folder_of([event(700, 0, database=fits), *beyond]).state
+        assert [key[1] for key in state.databases] == [fits]
+        assert state.databases_dropped == 2
+        assert long_paths(state) == [("ex01", fits + "a"), ("ex01", fits + "b")]
+    state = folder_of([event(700, 0, database=fits + "c" * 100_000)]).state
+    assert [len(path) for _, path in long_paths(state)] == [1025]
 
 
 def test_slow_io_counts_the_suppressed_reports_and_keeps_the_last_duration() -> None:
