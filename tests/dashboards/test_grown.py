@@ -55,7 +55,7 @@ ALWAYS = {
 
 
 class Case(NamedTuple):
-    """A query of a panel, and what it tells of series that begin half a day before."""
+    """A query of a panel, and what it shows of series that begin half a day before."""
 
     board: str
     title: str

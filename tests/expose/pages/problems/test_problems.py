@@ -427,8 +427,8 @@ def test_databases_with_a_path_that_is_too_long_are_told_with_what_to_do() -> No
     found = the("databases_dropped", told(state))
     assert (found.setting, found.needs_person) == ("", True)
     assert found.sentence == (
-        "1 database not taken in, as the path has more than 1,024 characters, so that bad pages of"
-        f" it are not told either; move it to a shorter path: d:\\{'x' * 57}… on ex01"
+        "1 database not taken in, as the path has more than 1,024 characters, so that nothing of it"
+        f" is watched; move it to a shorter path: d:\\{'x' * 57}… on ex01"
     )
     state.databases_dropped = 2
     state.dropped["ex01|E:\\new.edb"] = 1

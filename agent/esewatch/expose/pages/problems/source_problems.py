@@ -119,7 +119,7 @@ def long_path_sentence(state: State) -> str:
     begun = [(computer, f"{name[:SHOWN_OF_A_PATH]}…") for computer, name in long]
     return (
         f"{counted(len(long), 'database')} not taken in, as the path has more than {MAX_PATH:,} "
-        "characters, so that bad pages of it are not told either; move it to a shorter path: "
+        "characters, so that nothing of it is watched; move it to a shorter path: "
         f"{_some(begun)}"
     )
 
