@@ -19,6 +19,7 @@ from dashboards.parts import (
     bars,
     computer_variable,
     finish,
+    grown,
     limit,
     lines,
     number,
@@ -49,11 +50,7 @@ def glance() -> list[Panel]:
         f"count by (job, instance) (up{{{AGENT}}} == 0 and on (job) {known})"
         f" or count by (job, instance) ({known} unless on (job, instance) up{{{AGENT}}})"
     )
-    dropped = f"esewatch_databases_dropped_total{{{AGENT}}}"
-    # One that was left out before the first scrape is no increase.
-    left_out = (
-        f"increase({dropped}[7d]) > 0 or {dropped} unless on (job, instance) {dropped} offset 7d"
-    )
+    left_out = grown(f"esewatch_databases_dropped_total{{{AGENT}}}", "7d")
     return [
         finish(
             number(*ALARM),
@@ -96,11 +93,12 @@ def glance() -> list[Panel]:
             Words(
                 "Databases left out",
                 "Databases, instances, devices, computers, channels and event ids that were left"
-                " out within the last 7 days, because there are more than max_databases.",
+                " out within the last 7 days: more than max_databases, or a path that is too"
+                " long.",
                 "short",
                 NO_AGENT,
             ),
-            [Query(f"sum(ceil({left_out})) or 0 * count({known})", "left out")],
+            [Query(f"sum(clamp_min(round({left_out} > 0), 1)) or 0 * count({known})", "left out")],
             instant=True,
         ),
         rows(
@@ -194,7 +192,7 @@ def gaps() -> list[Panel]:
     end = f"esewatch_source_unrebuilt_until_timestamp_seconds{{{AGENT}}} * 1000"
 
     def in_a_day(what: str) -> str:
-        return f"increase(esewatch_source_{what}_total{{{AGENT}}}[1d])"
+        return grown(f"esewatch_source_{what}_total{{{AGENT}}}", "1d")
 
     return [
         finish(

@@ -57,11 +57,16 @@ def backups() -> list[Panel]:
 
 
 def _throughput() -> list[Panel]:
-    def grown(metric: str) -> str:
-        return f"increase({metric}{{{DATABASE}}}[$__rate_interval])"
+    def of_backup(metric: str) -> str:
+        counted = f"{metric}{{{DATABASE}}}"
+        ended = f"ese_backup_last_completion_timestamp_seconds{{{DATABASE}}}"
+        first = f"{counted} and {ended} > time() - 3600"
+        # The first backup begins the series.
+        before = f"last_over_time(({counted} offset 1h)[7d:1h])"
+        return f"({first} unless {before} or increase({counted}[$__rate_interval]))"
 
     links: list[Link] = [to_database(), to_status_page()]
-    each = f"{grown('ese_backup_bytes_total')} / ({grown('ese_backup_seconds_total')} > 0)"
+    each = f"{of_backup('ese_backup_bytes_total')} / ({of_backup('ese_backup_seconds_total')} > 0)"
     part = of_databases(f"({TODAY} / {USUAL})")
     sets: timeseries.Panel = finish(
         bars(),

@@ -2,7 +2,7 @@
 
 from dashboards.alerted import against, drawn
 from dashboards.links import runbook
-from dashboards.parts import COMPUTER, COUNT, ON_INSTANCE, Panel, Query, Words, finish, lines
+from dashboards.parts import COMPUTER, COUNT, ON_INSTANCE, Panel, Query, Words, finish, grown, lines
 from dashboards.tables import Column, rows
 from esewatch.fold.state.backup_jobs import SLOW
 
@@ -14,11 +14,12 @@ ON_SET = f"{ON_INSTANCE}, kind"
 COMPUTER_ALONE = "{{computer}}"
 
 
-def _grown(metric: str) -> str:
-    return f"increase({metric}{{{COMPUTER}}}[1d])"
+def _of_day(metric: str) -> str:
+    ended = f"ese_backup_set_last_completion_timestamp_seconds{{{COMPUTER}}}"
+    return grown(f"{metric}{{{COMPUTER}}}", "1d", f"{ended} > time() - 86400")
 
 
-PACE = f"{_grown('ese_backup_set_bytes_total')} / ({_grown('ese_backup_set_seconds_total')} > 0)"
+PACE = f"{_of_day('ese_backup_set_bytes_total')} / ({_of_day('ese_backup_set_seconds_total')} > 0)"
 """Bytes a second of the sets that ended within a day."""
 
 

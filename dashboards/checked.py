@@ -19,6 +19,7 @@ from dashboards.parts import (
     Words,
     bars,
     finish,
+    grown,
     lines,
     variable,
 )
@@ -140,7 +141,8 @@ def _left() -> Panel:
 
 
 def _found() -> Panel:
-    grown = f"increase(sqlserver_checkdb_errors_total{{{DATABASE}}}[7d])"
+    errors = f"sqlserver_checkdb_errors_total{{{DATABASE}}}"
+    this_week = f"{COMPLETED}{{{DATABASE}}} > time() - 7 * 86400"
     panel: Panel = finish(
         bars(),
         Words(
@@ -149,7 +151,7 @@ def _found() -> Panel:
             COUNT,
             NO_CHECK,
         ),
-        [Query(f"sum by ({ON_DATABASE}) ({grown})", NAME)],
+        [Query(f"sum by ({ON_DATABASE}) ({grown(errors, '7d', this_week)})", NAME)],
         [runbook("SqlserverCheckdbFailed")],
     )
     return panel

@@ -11,11 +11,6 @@ REMEMBERED = "[1d:5m]"
 _UP = f"esewatch_host_up{{{COMPUTER}}}"
 _SEEN = f"esewatch_host_caught_up{{{COMPUTER}}}"
 _LOST = f"computer:esewatch_host_caught_up:gone{{{COMPUTER}}}"
-FORGOTTEN = (
-    f"({_LOST} unless on (job, computer) {_SEEN}"
-    f" unless on (job, computer) ese_database_info{{{COMPUTER}}})"
-)
-"""Computers that no agent reports any more."""
 BEHIND = f"({_UP} == 0 or {_SEEN} == 0)"
 """Computers with a source that cannot be read or is not read to its end."""
 _GAPS = f'ese_finding{{{COMPUTER},finding="unknown_since"}}'

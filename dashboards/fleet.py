@@ -108,8 +108,8 @@ def numbers() -> list[Panel]:
     judged = f"0 * count(computer:ese_databases_verified:ratio{{{COMPUTER}}})"
 
     def found(finding: str) -> str:
-        there = f'ese_finding{{{COMPUTER},finding=~"{finding}"}}'
-        gone = f"last_over_time({there}[1d:10m]) and on (job, computer) {coverage_gaps.FORGOTTEN}"
+        told = f'{{{COMPUTER},finding=~"{finding}"}}'
+        there, gone = f"ese_finding{told}", f"database:ese_finding:gone{told}"
         return f"count(count by ({ON_COPY}) ({there} or {gone})) or {judged}"
 
     return [
@@ -283,11 +283,12 @@ def trends() -> list[Panel]:
             ),
             [
                 Query(
-                    f"topk(10, computer:ese_known_bad_pages:sum{{{COMPUTER}}})",
-                    "{{computer}} {{instance}}",
+                    "topk(10, max by (job, computer)"
+                    f" (computer:ese_known_bad_pages:sum{{{COMPUTER}}}))",
+                    "{{computer}}",
                 )
             ],
-            [runbook("EseKnownBadPage")],
+            [listing("bad_pages")],
         ),
         finish(
             lines(),

@@ -103,6 +103,18 @@ def variable(
     return made
 
 
+def grown(counter: str, span: str, happened: str = "") -> str:
+    """What `counter`, a selector, counted within `span`, the first of all among it.
+
+    A series that begins with what it counts has no increase: it is taken as it is where it was not
+    there before. `happened` is true where the latest is of that time: a new agent begins with what
+    old logs tell. Also where an agent was down a `span` ago the series was there before.
+    """
+    before = f"last_over_time(({counter} offset {span})[7d:1h])"
+    first = f"{counter} and {happened}" if happened else counter
+    return f"({first} unless {before} or increase({counter}[{span}]))"
+
+
 def latest_day(recorded: str, selection: str = DATABASE) -> str:
     """What was recorded last of 24 hours: it is recorded every two (rules/)."""
     return f"last_over_time({recorded}{{{selection}}}[5h])"

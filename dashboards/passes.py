@@ -15,6 +15,7 @@ from dashboards.parts import (
     Words,
     bars,
     finish,
+    grown,
     lines,
 )
 
@@ -86,14 +87,17 @@ def passes() -> list[Panel]:
     ]
 
 
+def _today(what: str, selection: str = DATABASE) -> str:
+    return f"{what}_last_timestamp_seconds{{{selection}}} > time() - 86400"
+
+
 def damage() -> list[Panel]:
     """What is damaged, and what went wrong?"""
     logged = f"ese_engine_errors_total{{{INSTANCE}}}"
-    # The first error of a kind is no increase: its series begins with it. That of an agent which
-    # was down a day ago does not, nor are errors of old logs, which a new agent reads first.
-    before = f"last_over_time(({logged} offset 1d)[7d:1h])"
-    of_today = f"ese_engine_error_last_timestamp_seconds{{{INSTANCE}}} > time() - 86400"
-    errors = f"({logged} and {of_today} unless {before} or increase({logged}[1d]))"
+    errors = grown(logged, "1d", _today("ese_engine_error", INSTANCE))
+    pages = f"ese_page_error_events_total{{{DATABASE}}}"
+    slow = f"ese_slow_io_reports_total{{{DATABASE}}}"
+    hung = f"ese_hung_io_reports_total{{{DATABASE}}}"
     operation = f"{SERIES} {{{{operation}}}}"
     return [
         finish(
@@ -127,7 +131,7 @@ def damage() -> list[Panel]:
                 COUNT,
                 NO_DATABASE,
             ),
-            [Query(f"increase(ese_page_error_events_total{{{DATABASE}}}[1d])", KIND)],
+            [Query(grown(pages, "1d", _today("ese_page_error")), KIND)],
             [
                 runbook("EseCorrectedPage"),
             ],
@@ -158,12 +162,8 @@ def damage() -> list[Panel]:
                 NO_DATABASE,
             ),
             [
-                Query(
-                    f"increase(ese_slow_io_reports_total{{{DATABASE}}}[1d])", f"{operation} slow"
-                ),
-                Query(
-                    f"increase(ese_hung_io_reports_total{{{DATABASE}}}[1d])", f"{operation} hung"
-                ),
+                Query(grown(slow, "1d", _today("ese_slow_io")), f"{operation} slow"),
+                Query(grown(hung, "1d", _today("ese_hung_io")), f"{operation} hung"),
             ],
             [runbook("EseSlowIo"), runbook("EseHungIo"), TO_STORAGE],
         ),

@@ -16,6 +16,7 @@ from dashboards.parts import (
     computer_variable,
     database_variable,
     finish,
+    grown,
     instance_variable,
     latest_day,
     limit,
@@ -106,7 +107,12 @@ def _pages() -> list[Panel]:
     freed = latest_day("ese_instance:ese_defrag_pages_freed:increase1d", INSTANCE)
     reported = f"increase(ese_defrag_reported_pages_freed_total{{{DATABASE}}}[1d])"
     zeroed = f"increase(ese_maintenance_pages_zeroed_total{{{INSTANCE}}}[1d])"
-    met = f"increase(ese_zeroing_pages_total{{{DATABASE}}}[1d])"
+    ended = f'ese_pass_last_completion_timestamp_seconds{{{DATABASE},task="zeroing"}}'
+    met = grown(
+        f"ese_zeroing_pages_total{{{DATABASE}}}",
+        "1d",
+        f"on ({ON_DATABASE}) {ended} > time() - 86400",
+    )
     return [
         finish(
             lines(),

@@ -1,5 +1,6 @@
 """`report` on a made-up farm: the advice of `advise`, as of the same moment."""
 
+import json
 import os
 import subprocess
 import sys
@@ -94,6 +95,26 @@ def test_names_beyond_the_limit_are_told_by_report_and_advise(
         if command[0] == "report":
             assert out.endswith("; names beyond max_databases were not taken in\n")
     assert "not taken in, as max_databases is reached" in page.read_text(encoding="utf-8")
+
+
+def test_databases_with_a_path_that_is_too_long_are_told_by_report_and_advise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    strings = ["MSExchangeIS", "3392", "SG06: ", "e:\\" + "x" * 1100, "147456", "8192", "-1018"]
+    found = {
+        "TimeCreated": "2007-06-21T03:14:15Z",
+        "MachineName": "EX01",
+        "ProviderName": "ESE",
+        "Id": 474,
+        "Properties": [{"Value": each} for each in strings],
+    }
+    (tmp_path / "events.ndjson").write_text(json.dumps(found) + "\n")
+    page = tmp_path / "report.html"
+    inputs = [str(tmp_path / "events.ndjson")]
+    for command in (["report", *inputs, "-o", str(page)], ["advise", *inputs]):
+        assert main(command) == 1
+        assert "as the path has more than 1,024 characters" in capsys.readouterr().err
+    assert "as the path has more than 1,024 characters" in page.read_text(encoding="utf-8")
 
 
 ONE_CLOSED, ALL_CLOSED = (">&-", "2>&-", "<&-"), ">&- 2>&- <&-"

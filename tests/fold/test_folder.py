@@ -5,7 +5,7 @@ import pytest
 from esewatch.advice.advise import advise
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.config import DatabaseRule, Settings
-from esewatch.fold.identity.dropped_names import OWNERS_A_DATABASE
+from esewatch.fold.identity.dropped_names import OWNERS_A_DATABASE, long_paths
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.instances.backups import completed, verified_by_streaming
 from esewatch.fold.instances.counters_present import counters_present
@@ -119,8 +119,16 @@ def test_databases_beyond_the_limit_are_counted_and_configured_ones_never_droppe
     assert folder.state.dropped == {"ex01|d:\\a.edb": 2, "ex01|d:\\b.edb": 1}
 
 
-def test_a_path_too_long_for_a_label_makes_no_database() -> None:
-    assert folder_of([event(700, 0, database="d:\\" + "x" * 2000)]).state.databases == {}
+def test_a_path_too_long_for_a_label_makes_no_database_and_is_counted_and_told() -> None:
+    fits = "d:\\" + "x" * 1021
+    for event_id in (700, 474):
+        beyond = [event(event_id, n, database=fits + end) for n, end in enumerate("aab")]
+        state = folder_of([event(700, 0, database=fits), *beyond]).state
+        assert [key[1] for key in state.databases] == [fits]
+        assert state.databases_dropped == 2
+        assert long_paths(state) == [("ex01", fits + "a"), ("ex01", fits + "b")]
+    state = folder_of([event(700, 0, database=fits + "c" * 100_000)]).state
+    assert [len(path) for _, path in long_paths(state)] == [1025]
 
 
 def test_slow_io_counts_the_suppressed_reports_and_keeps_the_last_duration() -> None:
@@ -129,6 +137,15 @@ def test_slow_io_counts_the_suppressed_reports_and_keeps_the_last_duration() -> 
     folder = folder_of([again, first])
     assert the_database(folder).slow_io == {"read": 6}
     assert the_database(folder).slow_io_last_seconds == {"read": 31}
+    assert the_database(folder).slow_io_last == {"read": EPOCH + HOUR}
+
+
+def test_slow_io_keeps_its_latest_time_also_of_a_report_without_a_duration() -> None:
+    first = event(507, 0, fields={"seconds": 17})
+    for records in ([first, event(507, HOUR)], [event(507, HOUR), first]):
+        folder = folder_of(records)
+        assert the_database(folder).slow_io_last == {"read": EPOCH + HOUR}
+        assert the_database(folder).slow_io_last_seconds == {}
 
 
 def test_hung_io_is_counted_and_keeps_its_latest_time_whatever_is_read_last() -> None:

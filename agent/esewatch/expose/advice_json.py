@@ -8,15 +8,19 @@ from esewatch.advice.advise import Advice
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.window.evidence import Evidence
 from esewatch.expose.formatting import iso_time, tidy
+from esewatch.names import printable
 
 
 def advice_object(advice: Advice) -> dict[str, Any]:
-    """One object; a key is absent when it is unknown, times are ISO 8601 in UTC."""
+    """One object; a key is absent when it is unknown, times are ISO 8601 in UTC.
+
+    Names are those of the labels, however long.
+    """
     window = advice.window
     found = {
-        "computer": tidy(advice.computer),
-        "ese_instance": tidy(advice.ese_instance),
-        "database": tidy(advice.database),
+        "computer": printable(advice.computer),
+        "ese_instance": printable(advice.ese_instance),
+        "database": printable(advice.database),
         "tier": advice.tier,
         "model": advice.model,
         "action": window.action,

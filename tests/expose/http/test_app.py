@@ -12,6 +12,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
 
+import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
@@ -132,6 +133,13 @@ def test_the_databases_come_as_json_worst_first(server: HttpServer) -> None:
     assert "last_defrag_completed" not in first
     assert first["interrupted"] == {"defrag": 1}
     assert first["collisions"] == []
+
+
+def test_the_advice_names_a_database_as_its_label_does_however_long() -> None:
+    advice = next(iter(advise(example(), default_settings(), NOW)))
+    label = f"e:\\{'x' * 900}.edb"
+
+    assert advice_object(msgspec.structs.replace(advice, database=label))["database"] == label
 
 
 def test_the_advice_comes_as_the_objects_of_the_command(server: HttpServer) -> None:

@@ -136,6 +136,20 @@ def test_csv_and_json_hold_what_the_page_shows(server: HttpServer) -> None:
     assert len(shown) == len(told)
 
 
+def test_corrected_pages_have_a_column_of_their_own(server: HttpServer) -> None:
+    rows = list(csv.DictReader(io.StringIO(ask(server, "/databases.csv").text)))
+    told = json.loads(ask(server, "/api/v1/databases").text)["databases"]
+    expected = []
+    for each in told:
+        kinds = dict(each.get("known_bad_pages", {}))
+        corrected = kinds.pop("corrected", 0)
+        expected.append((str(sum(kinds.values())), str(corrected)))
+
+    assert [(row["known_bad_pages"], row["corrected_pages"]) for row in rows] == expected
+    assert ("3", "1") in expected
+    assert list(rows[0])[-1] == "corrected_pages"
+
+
 def test_the_form_may_only_ask_this_server(server: HttpServer) -> None:
     policy = ask(server, "/databases").headers["content-security-policy"]
     assert "form-action 'self'" in policy

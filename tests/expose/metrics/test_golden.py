@@ -166,6 +166,7 @@ def _exchange() -> Database:
         restorable_last=NOW - 9 * DAY,
         slow_io={"read": 13},
         slow_io_last_seconds={"read": 61.0},
+        slow_io_last={"read": NOW - 3 * HOUR},
         hung_io={"write": 1},
         hung_io_last={"write": NOW - DAY},
     )

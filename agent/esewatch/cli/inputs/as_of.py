@@ -14,7 +14,7 @@ import msgspec
 from esewatch.advice.findings.lone_instances import has_errors
 from esewatch.cli.inputs.reader import Reader
 from esewatch.config import Settings
-from esewatch.expose.pages.problems.source_problems import dropped_sentence
+from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import HISTORY_SECONDS
 from esewatch.fold.folder import Folder
@@ -36,11 +36,16 @@ class ComputerGroup(NamedTuple):
 
 
 def tell_dropped(state: State) -> bool:
-    """Tell on standard error of names beyond `max_databases`; True if there are some."""
+    """Tell on standard error of names beyond `max_databases` and of databases whose path is too
+    long; True if there are some.
+    """
     sentence = dropped_sentence(state)
     if sentence:
         print(f"esewatch: {visible(sentence)}: set it higher in a configuration", file=sys.stderr)
-    return bool(sentence)
+    long = long_path_sentence(state)
+    if long:
+        print(f"esewatch: {visible(long)}", file=sys.stderr)
+    return bool(sentence or long)
 
 
 def state_of(reader: Reader, settings: Settings) -> State:

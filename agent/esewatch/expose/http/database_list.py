@@ -47,6 +47,7 @@ COLUMNS = (
     "free_bytes",
     "findings",
     "reasons",
+    "corrected_pages",
 )
 
 
@@ -181,11 +182,12 @@ def list_csv(found: Iterable[DatabaseFigures]) -> str:
             each.tier,
             iso_time(each.last_verified) or "",
             _number(each.verification_deadline),
-            sum(each.bad_pages.values()),
+            each.bad,
             _number(each.size_bytes),
             _number(each.free_bytes),
             " ".join(_findings(each)),
             "; ".join(each.reasons),
+            each.bad_pages.get("corrected", 0),
         )
         writer.writerow([_cell(value) for value in cells])
     return out.getvalue()

@@ -39,6 +39,7 @@ from esewatch.expose.pages.ratio import Ratio, judged_ratio
 from esewatch.expose.pages.summary import Summary, blind_places
 from esewatch.expose.pages.verdict_reasons import Grounds, judged
 from esewatch.fold.databases.integrity import count_pages
+from esewatch.fold.identity.dropped_names import long_paths
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import known_damage
@@ -155,6 +156,9 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The databases of SQL Server, worst first."""
     ignored: int
     dropped: int
+    """Names beyond `max_databases`."""
+    long_paths: int
+    """Databases that were left out because their path is too long."""
     advice: tuple[Advice, ...]
     """Of all databases that are not ignored, by computer and database."""
 
@@ -183,6 +187,7 @@ def overview(
     )
     databases = tuple(found[key] for key in shown)
     hidden = hidden_counters(state)
+    too_long = long_paths(state)
     return Overview(
         now=now,
         version=__version__,
@@ -201,7 +206,8 @@ def overview(
             state, settings, now, blind=blind_computers(state.sources.values())
         ),
         ignored=len(found) - len(shown),
-        dropped=state.databases_dropped,
+        dropped=state.databases_dropped - len(too_long),
+        long_paths=len(too_long),
         advice=advice,
     )
 

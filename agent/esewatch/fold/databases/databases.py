@@ -242,14 +242,13 @@ def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
     suppressed = event.fields.get("suppressed", 0)
     count = 1 + (suppressed if isinstance(suppressed, int) and suppressed > 0 else 0)
     entry.slow_io[operation] = min(entry.slow_io.get(operation, 0) + count, MOST)
-    seconds = event.fields.get("seconds")
-    if (
-        isinstance(seconds, int | float)
-        and 0 <= seconds < MAX_SECONDS
-        and time >= entry.slow_io_last.get(operation, 0.0)
-    ):
+    if time >= entry.slow_io_last.get(operation, 0.0):
         entry.slow_io_last[operation] = time
-        entry.slow_io_last_seconds[operation] = float(seconds)
+        seconds = event.fields.get("seconds")
+        if isinstance(seconds, int | float) and 0 <= seconds < MAX_SECONDS:
+            entry.slow_io_last_seconds[operation] = float(seconds)
+        else:
+            entry.slow_io_last_seconds.pop(operation, None)
     return True
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from esewatch.config import Settings
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.fold.identity.identity import full_name, is_configured
+from esewatch.fold.identity.identity import MAX_PATH, full_name, is_configured
 from esewatch.fold.state.state import Host, State
 from esewatch.model import Coverage, Event, Feed, Reading, Record
 
@@ -73,6 +73,17 @@ def drop(state: State, computer: str, name: str) -> None:
         state.databases_dropped += 1
     if key in known or len(known) < MAX_DROPPED:
         known[key] = known.get(key, 0) + 1
+
+
+def drop_long(state: State, computer: str, path: str) -> None:
+    """Count a database whose path is longer than `MAX_PATH` characters."""
+    drop(state, computer, short(path, MAX_PATH + 1))
+
+
+def long_paths(state: State) -> list[tuple[str, str]]:
+    """(computer, beginning of the path) of the databases that were dropped as such, sorted."""
+    pairs = (key.partition("|") for key in sorted(state.dropped))
+    return [(computer, name) for computer, _, name in pairs if len(name) > MAX_PATH]
 
 
 def computers(settings: Settings) -> int:

@@ -65,6 +65,10 @@ class Entities:
         return instance
 
     def _database(self, computer: str, path: str, process: str, *, bad: bool) -> Database | None:
+        if len(path) > identity.MAX_PATH:
+            dropped_names.drop_long(self.state, computer, path)
+            self._touch("dropped", "")
+            return None
         label = identity.label_kept(path, bad=bad)
         if label is None:
             return None

@@ -251,6 +251,7 @@ class Database(msgspec.Struct, kw_only=True):
     slow_io: dict[str, int] = {}
     """By operation, 1 + suppressed for each report."""
     slow_io_last_seconds: dict[str, float] = {}
+    """By operation, how long the latest took; absent where its report does not tell."""
     slow_io_last: dict[str, float] = {}
     hung_io: dict[str, int] = {}
     hung_io_last: dict[str, float] = {}

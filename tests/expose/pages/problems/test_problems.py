@@ -420,6 +420,23 @@ def test_databases_over_the_limit_come_with_the_setting() -> None:
     )
 
 
+def test_databases_with_a_path_that_is_too_long_are_told_with_what_to_do() -> None:
+    state = folded([*night(), *sampled()]).state
+    state.databases_dropped = 1
+    state.dropped = {"ex01|d:\\" + "x" * 1022: 1}
+    found = the("databases_dropped", told(state))
+    assert (found.setting, found.needs_person) == ("", True)
+    assert found.sentence == (
+        "1 database not taken in, as the path has more than 1,024 characters, so that nothing of it"
+        f" is watched; move it to a shorter path: d:\\{'x' * 57}… on ex01"
+    )
+    state.databases_dropped = 2
+    state.dropped["ex01|E:\\new.edb"] = 1
+    beyond, _ = [each for each in told(state) if each.problem == "databases_dropped"]
+    assert beyond.sentence.startswith("1 name not taken in, as max_databases is reached")
+    assert beyond.sentence.endswith(": E:\\new.edb on ex01")
+
+
 @pytest.mark.parametrize("window", [None, "nightly"])
 def test_a_snapshot_that_never_came_is_told_after_two_windows(window: str | None) -> None:
     scan = PageScan(type="page_scan", name="logs", paths=["/snap/*.edb"], window=window)

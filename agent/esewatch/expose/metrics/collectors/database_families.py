@@ -190,6 +190,8 @@ def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born:
         out.add("ese_slow_io_reports_total", of_operation, database.slow_io.get(operation, 0))
         seconds = database.slow_io_last_seconds.get(operation)
         out.add("ese_slow_io_last_seconds", of_operation, seconds)
+        last = database.slow_io_last.get(operation)
+        out.add("ese_slow_io_last_timestamp_seconds", of_operation, last)
     for operation in _kinds(OPERATIONS, database.hung_io, zero_born=zero_born):
         of_operation = {**labels, "operation": operation}
         out.add("ese_hung_io_reports_total", of_operation, database.hung_io.get(operation, 0))

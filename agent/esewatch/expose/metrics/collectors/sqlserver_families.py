@@ -1,6 +1,7 @@
 """Checks of databases of SQL Server as metrics.
 
-Of a database of which any check was seen the errors of both kinds begin at 0.
+Of a database of which any check was seen there are the errors of both kinds: of the kind of the
+first check they begin with what it found, of the other one at 0.
 """
 
 from esewatch.config import Settings, policy_for, rule_for

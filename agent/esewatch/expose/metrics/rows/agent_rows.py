@@ -184,8 +184,8 @@ AGENT = (
         "esewatch_databases_dropped_total",
         (),
         "Databases, instances, devices, computers, channels and event ids that were left out"
-        " because of max_databases.",
-        "records of new ones beyond the limit",
+        " because of max_databases, and databases whose path has more than 1,024 characters.",
+        "records of new ones beyond the limits",
     ),
     MetricRow(
         "esewatch_journal_commit_duration_seconds",

@@ -280,6 +280,12 @@ INPUT_OUTPUT = (
         "Duration of the latest abnormally slow request.",
         events_text(SLOW_IO),
     ),
+    gauge(
+        "ese_slow_io_last_timestamp_seconds",
+        OPERATION,
+        "Time of the latest report of an abnormally slow request.",
+        events_text(SLOW_IO),
+    ),
     counter(
         "ese_hung_io_reports_total",
         OPERATION,

@@ -3,7 +3,7 @@
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from esewatch.advice.base.finding import counted
 from esewatch.advice.base.staleness import DAY, two_windows
@@ -21,6 +21,8 @@ from esewatch.config import (
 from esewatch.expose.formatting import duration, size
 from esewatch.expose.pages.problems.problem import Problem, listed_names
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
+from esewatch.fold.identity.dropped_names import long_paths
+from esewatch.fold.identity.identity import MAX_PATH
 from esewatch.fold.state.state import Channel, SourceState, State
 
 AHEAD_SECONDS = 300.0
@@ -40,6 +42,9 @@ PATIENCE = 2 * DAY
 
 EMPTY_SECONDS = 3600.0
 """The wait for a log or counter source without data."""
+
+SHOWN_OF_A_PATH = 60
+"""Characters of a path that is too long."""
 
 GAP_DAYS = 28
 """Records that were missed longer ago are no longer reported."""
@@ -75,29 +80,55 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
             yield from _source(entry, source, settings, now)
     for _, channel in sorted(state.channels.items()):
         yield from _missed(channel, now)
-    if state.databases_dropped:
+    yield from _dropped(state, settings)
+
+
+def _dropped(state: State, settings: Settings) -> Iterator[Problem]:
+    if sentence := dropped_sentence(state):
         yield Problem(
             problem="databases_dropped",
-            sentence=dropped_sentence(state),
+            sentence=sentence,
             setting=f"max_databases: {2 * settings.max_databases}",
             needs_person=True,
         )
+    if sentence := long_path_sentence(state):
+        yield Problem(problem="databases_dropped", sentence=sentence, needs_person=True)
 
 
 def dropped_sentence(state: State) -> str:
     """The number of names beyond `max_databases` that were dropped, and some; or empty."""
-    if not state.databases_dropped:
+    long = long_paths(state)
+    beyond = state.databases_dropped - len(long)
+    if beyond <= 0:
         return ""
+    pairs = {
+        (computer, name) for computer, _, name in (key.partition("|") for key in state.dropped)
+    }
     return (
-        f"{counted(state.databases_dropped, 'name')} not taken in, as max_databases is reached "
-        f"(databases, instances, devices, computers, channels, event ids): {_some(state)}"
+        f"{counted(beyond, 'name')} not taken in, as max_databases is reached "
+        "(databases, instances, devices, computers, channels, event ids): "
+        f"{_some(pairs.difference(long))}"
     )
 
 
-def _some(state: State) -> str:
+def long_path_sentence(state: State) -> str:
+    """The number of databases whose path is too long, and some, and what to do; or empty."""
+    long = long_paths(state)
+    if not long:
+        return ""
+    begun = [(computer, f"{name[:SHOWN_OF_A_PATH]}…") for computer, name in long]
+    return (
+        f"{counted(len(long), 'database')} not taken in, as the path has more than {MAX_PATH:,} "
+        "characters, so that nothing of it is watched; move it to a shorter path: "
+        f"{_some(begun)}"
+    )
+
+
+def _some(pairs: Iterable[tuple[str, str]]) -> str:
     """The first dropped names, each with its computer."""
-    pairs = (key.split("|", 1) for key in sorted(state.dropped))
-    return listed_names([f"{name} on {computer}" if name else computer for computer, name in pairs])
+    return listed_names(
+        [f"{name} on {computer}" if name else computer for computer, name in sorted(pairs)]
+    )
 
 
 def _source(

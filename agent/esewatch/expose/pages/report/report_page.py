@@ -25,7 +25,7 @@ from esewatch.expose.pages.database_table import (
 )
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
 from esewatch.expose.pages.overview import DatabaseFigures, overview
-from esewatch.expose.pages.problems.source_problems import dropped_sentence
+from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
 from esewatch.expose.pages.rendering import render
 from esewatch.expose.pages.report.backup_table import SLOW, BackupTable, backup_table
 from esewatch.expose.pages.report.database_pages import (
@@ -85,6 +85,8 @@ class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
     more_unreadable: int
     dropped: str = ""
     """A sentence on names beyond `max_databases`, of which nothing is on the page."""
+    long_paths: str = ""
+    """The same on databases whose path is too long."""
 
 
 class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,6 +213,8 @@ def result_sentence(report: ReportPage) -> str:
         parts.append(f"{counted(len(report.read.unread), 'input')} could not be read")
     if report.read.dropped:
         parts.append("names beyond max_databases were not taken in")
+    if report.read.long_paths:
+        parts.append("databases whose path is too long were not taken in")
     if report.read.untimed:
         parts.append(f"{counted(report.read.untimed, 'event has', 'events have')} no time")
     return "; ".join(parts)
@@ -298,6 +302,7 @@ def _input_facts(
         unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
         more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
         dropped=tidy(dropped_sentence(state)),
+        long_paths=tidy(long_path_sentence(state)),
     )
 
 
