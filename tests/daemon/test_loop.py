@@ -673,6 +673,28 @@ def test_while_the_disk_is_full_the_agent_serves_and_tells(
     assert positions["storm"]["file"] == b"%d" % source.number
 
 
+def test_while_the_journal_takes_no_commits_no_source_is_caught_up(tmp_path: Path) -> None:
+    told, silent = Scripted("told", [[batch(event(700, 0, 1))]]), Scripted("silent", [])
+    with Running(tmp_path, Settings(), told, silent) as running:
+        found = running.daemon
+        both = [f'esewatch_source_caught_up{{source="{name}"}} ' for name in ("told", "silent")]
+        host = 'esewatch_host_caught_up{computer="ex01"} '
+
+        def shows(value: str) -> bool:
+            return all(f"{sample}{value}" in exposed(found) for sample in (*both, host))
+
+        wait_until(lambda: shows("1.0"))
+        with found._lock:
+            found._journal._db.execute("PRAGMA query_only = 1")
+        told._polls.append([batch(event(704, 9, 2))])
+        wait_until(lambda: shows("0.0"))
+        assert metric(found, "esewatch_journal_commit_failures_total") >= 1
+        with found._lock:
+            found._journal._db.execute("PRAGMA query_only = 0")
+        wait_until(lambda: shows("1.0"))
+        assert 'event_id="704",provider="ESE"} 1.0' in exposed(found)
+
+
 def test_a_clock_that_jumps_drops_nothing_and_everything_is_right_again_after(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -425,6 +425,9 @@ class Daemon(Publisher):
                 self._complaints[""] = str(error)
                 log.error("%s; reading continues when it can be written", error)
             self._commit_again = time.monotonic() + RETRY_SECONDS
+            with self._lock:
+                for folder in self._folders():
+                    folder.nothing_read_on()
             self._schedule.hurry()
             return False
         if self._commit_again > NEVER:
