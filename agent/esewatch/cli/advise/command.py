@@ -30,6 +30,7 @@ from esewatch.cli.options import (
     add_input_options,
     load_settings,
 )
+from esewatch.cli.output import ended_by_signals
 from esewatch.config import Settings
 from esewatch.daemon.kept_folders import together
 from esewatch.expose.advice_json import advice_object
@@ -174,7 +175,7 @@ def journaled(settings: Settings) -> State:
 
 def _committed(path: Path) -> State:
     """The state of one journal, read from a copy."""
-    with tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
+    with ended_by_signals(), tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
         copy = Path(folder) / path.name
         try:
             _copy(path, copy)
