@@ -499,6 +499,18 @@ def test_new_settings_keep_what_is_unchanged_and_close_what_is_gone(tmp_path: Pa
         assert running.built["goes"].restored == {"file": b"7"}
 
 
+def test_a_reload_says_of_another_journal_than_the_open_one_that_it_waits_for_a_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    names = [str(tmp_path / name) for name in ("j.db", "k.db", "k.db", "link/j.db", "j.db")]
+    with Running(tmp_path, Settings(journal=names[0])) as running:
+        for name in names:
+            running.reload(Settings(journal=name))
+    warned = [line for line in caplog.messages if line.startswith("journal: ")]
+    assert warned == [f"journal: {tmp_path / 'k.db'} takes effect at the next start"] * 2
+
+
 def test_a_renamed_source_goes_on_where_it_was_also_after_a_restart(tmp_path: Path) -> None:
     first = Scripted("a", [[batch(event(700, 0), position=b"1")]])
     with Running(tmp_path, logs(a="/1"), first) as running:
