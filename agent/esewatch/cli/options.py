@@ -35,7 +35,12 @@ NO_RUN = "there is no journal: no agent has run with this configuration yet"
 
 
 def run_command(options: argparse.Namespace) -> str:
-    """The command that runs an agent with the configuration and the folder of these options."""
+    """The command that runs an agent with the configuration and the folder of these options.
+
+    Empty where no configuration is named.
+    """
+    if not options.config:
+        return ""
     storage = getattr(options, "storage", None)
     words = ["--config.file", options.config, *(["--storage.path", storage] if storage else [])]
     return f"esewatch run {shlex.join(words)}"

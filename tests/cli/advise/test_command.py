@@ -1,6 +1,5 @@
 """`advise` on a made-up farm: the object of the contract, the table, and the exit status."""
 
-import argparse
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -179,7 +178,7 @@ def test_without_a_journal_one_line_says_what_to_do(
         f" configuration yet; name inputs, or start esewatch run --config.file {configuration}\n"
     )
     with pytest.raises(EsewatchError) as told:
-        journaled(Settings(journal="none.db"), argparse.Namespace(config=None))
+        journaled(Settings(journal="none.db"))
     named = "name inputs, or the configuration with --config.file F"
     assert str(told.value) == f"none.db: there is no journal; {named}"
 

@@ -75,7 +75,7 @@ def print_advice(options: argparse.Namespace) -> int:
     asked = change(options.what_if)
     settings = load_settings(options)
     if not options.paths:
-        state = journaled(settings, options)
+        state = journaled(settings, run=run_command(options))
         _tell_unknown(state)
         is_part = tell_dropped(state)
         now = time.time()
@@ -162,16 +162,15 @@ def _tell_never_proven(advice: Iterable[Advice]) -> None:
         print(f"esewatch: {visible(never_proven_text(keys))}", file=sys.stderr)
 
 
-def journaled(settings: Settings, options: argparse.Namespace) -> State:
+def journaled(settings: Settings, *, run: str = "") -> State:
     """The state of the last commits, those of partitions too, also while a daemon writes them.
 
-    Raises EsewatchError without a journal, JournalError for one that cannot be read.
+    `run`: the command that would make them, if it is known. Raises EsewatchError without a journal,
+    JournalError for one that cannot be read.
     """
     if not Path(settings.journal).exists():
-        if options.config:
-            raise EsewatchError(
-                f"{settings.journal}: {NO_RUN}; name inputs, or start {run_command(options)}"
-            )
+        if run:
+            raise EsewatchError(f"{settings.journal}: {NO_RUN}; name inputs, or start {run}")
         raise EsewatchError(
             f"{settings.journal}: there is no journal; name inputs, or the configuration with"
             " --config.file F"

@@ -251,8 +251,8 @@ def _journals(options: argparse.Namespace) -> list[Journal]:
     settings = load_settings(options)
     path = Path(settings.journal)
     if not path.exists():
-        if options.config:
-            raise EsewatchError(f"{path}: {NO_RUN}; start {run_command(options)}")
+        if run := run_command(options):
+            raise EsewatchError(f"{path}: {NO_RUN}; start {run}")
         raise EsewatchError(f"{path}: there is no journal; name the configuration: --config.file F")
     opened: list[Journal] = []
     try:
