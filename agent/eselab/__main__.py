@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from eselab.base.command_line import Parser, done
+from eselab.base.command_line import Parser, done, sentence
 from eselab.check.check_command import add_check
 from eselab.logs.truth import TruthError
 from eselab.machine.disks_command import add_disks
@@ -47,14 +47,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _failed(error: Exception) -> str | None:
     if isinstance(error, OSError):
-        return f"esewatch engine: {_sentence(error)}"
+        return f"esewatch engine: {sentence(error)}"
     return f"esewatch engine: {error}" if isinstance(error, SPEAKING) else None
-
-
-def _sentence(error: OSError) -> str:
-    """Text of the system, after the name of the file if it has one."""
-    said = error.strerror or str(error)
-    return said if error.filename is None else f"{error.filename}: {said}"
 
 
 if __name__ == "__main__":

@@ -238,8 +238,17 @@ def test_ack_and_forget_go_through_the_daemon_while_it_runs(
 def test_a_missing_journal_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "esewatch.yml"
     path.write_text(f"journal: {tmp_path}/none.db\n")
-    assert main(["ack", "--config.file", str(path), LABEL]) == 2
-    assert "there is no journal" in capsys.readouterr().err
+    for command in ("ack", "forget"):
+        assert main([command, "--config.file", str(path), LABEL]) == 2
+        assert capsys.readouterr().err == (
+            f"esewatch: {tmp_path}/none.db: there is no journal: no agent has run with this"
+            f" configuration yet; start esewatch run --config.file {path}\n"
+        )
+        assert main([command, "--storage.path", str(tmp_path), LABEL]) == 2
+        assert capsys.readouterr().err == (
+            f"esewatch: {tmp_path}/journal.db: there is no journal; name the configuration:"
+            " --config.file F\n"
+        )
 
 
 def test_run_refuses_a_journal_and_an_address_in_use_in_one_line(

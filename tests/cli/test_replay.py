@@ -3,6 +3,9 @@
 import gzip
 import shlex
 import shutil
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_fd_to_metric_families
 
 from esewatch.cli import main
+from esewatch.cli.output import ended_by_signals
 from esewatch.expose.replay.replay_size import TextSize
 from tests.support.evtx_writer import EvtxWriter
 
@@ -239,6 +243,61 @@ def test_what_cannot_be_done_is_one_line_and_exit_status_2(
     assert status == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["log.evtx"]
+
+
+@pytest.mark.parametrize("output", ["", ".", "..", "made", "made/", "none/", "made/."])
+def test_an_output_that_names_a_folder_is_refused(
+    log: Path,
+    tmp_path: Path,
+    output: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "made").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert main(["replay", str(log), "-o", output]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    example = Path(output) / "history.om"
+    ends = f"names a folder, not a file: name a file in it, such as {example}"
+    assert line == f"esewatch: {output or 'an empty -o'}: {ends}"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.evtx", "made"]
+    assert not list((tmp_path / "made").iterdir())
+
+
+INTERRUPTED = """
+import signal, sys
+from esewatch.cli import main, replay
+replay._read = lambda *_: signal.raise_signal(getattr(signal, sys.argv[1]))
+sys.exit(main(["replay", sys.argv[2], "-o", sys.argv[3]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="others have no such signals")
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_leaves_nothing_beside_the_output(
+    log: Path, tmp_path: Path, name: str, status: int
+) -> None:
+    words = [sys.executable, "-c", INTERRUPTED, name, str(log), str(tmp_path / "h.om")]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, restore_signals=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )  # fmt: skip
+    said = "" if name == "SIGINT" else f"esewatch: ended by {name}\n"
+    assert (done.returncode, done.stderr) == (status, said)
+    assert [path.name for path in tmp_path.iterdir()] == ["log.evtx"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="others have no such signals")
+def test_a_signal_that_nohup_ignores_ends_nothing() -> None:
+    with ended_by_signals():
+        assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_by_signals():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_file_of_somebody_else_is_not_overwritten(

@@ -118,7 +118,7 @@ def test_databases_with_a_path_that_is_too_long_are_told_by_report_and_advise(
 
 
 ONE_CLOSED, ALL_CLOSED = (">&-", "2>&-", "<&-"), ">&- 2>&- <&-"
-OTHERS = ("config check", "scan EDB", "header EDB")
+OTHERS = ("config check", "scan EDB", "header EDB", "lab list")
 
 
 @pytest.mark.parametrize(
@@ -334,6 +334,10 @@ def test_a_full_disk_is_one_line_that_names_the_output(log: Path) -> None:
     for words, named in (
         (["report", str(log), "-o", str(full)], "/dev/full"),
         (["events", str(log)], "standard output"),
+        (["--version"], "standard output"),
+        (["header", "--help"], "standard output"),
+        (["lab", "list"], "standard output"),
+        (["lab", "--help"], "standard output"),
     ):
         with full.open("w") as output:
             done = subprocess.run(
@@ -342,6 +346,32 @@ def test_a_full_disk_is_one_line_that_names_the_output(log: Path) -> None:
         assert (done.returncode, done.stderr) == (
             2, f"esewatch: {named}: No space left on device\n",
         )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="others delete no folder in use")
+def test_a_working_folder_that_is_gone_is_named(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    try:
+        assert main(["report", str(log), "-o", "report.html"]) == 2
+    finally:
+        monkeypatch.undo()
+    said = capsys.readouterr().err
+    assert said == "esewatch: the working folder: No such file or directory\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="this system has no /proc")
+@pytest.mark.parametrize(("command", "name"), [("report", "x.html"), ("replay", "x.om")])
+def test_a_folder_that_takes_no_file_is_told_with_the_name_of_the_output(
+    log: Path, capsys: pytest.CaptureFixture[str], command: str, name: str
+) -> None:
+    assert main([command, str(log), "-o", f"/proc/{name}"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == f"esewatch: /proc/{name}: No such file or directory"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="other systems allow no such file names")

@@ -89,6 +89,21 @@ def test_what_cannot_be_stored_there_is_no_success(
         daemon.ack("ex01", LABEL, [17])
 
 
+def test_a_partition_is_not_caught_up_while_the_journal_of_the_daemon_takes_no_commits(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (source,) = daemon._sources
+    assert isinstance(source, Keeping)
+    source.partition.fold(Batch(caught_up=True), {}, EPOCH)
+
+    def full(*_: object) -> None:
+        raise JournalError("database or disk is full")
+
+    monkeypatch.setattr(daemon._journal, "commit", full)
+    assert not daemon._try_commit()
+    assert not source.partition.folder.state.sources["fleet/0"].caught_up
+
+
 def test_databases_of_a_partition_are_shown_when_its_first_reading_is_done(
     daemon: Daemon,
 ) -> None:

@@ -499,6 +499,18 @@ def test_new_settings_keep_what_is_unchanged_and_close_what_is_gone(tmp_path: Pa
         assert running.built["goes"].restored == {"file": b"7"}
 
 
+def test_a_reload_says_of_another_journal_than_the_open_one_that_it_waits_for_a_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    names = [str(tmp_path / name) for name in ("j.db", "k.db", "k.db", "link/j.db", "j.db")]
+    with Running(tmp_path, Settings(journal=names[0])) as running:
+        for name in names:
+            running.reload(Settings(journal=name))
+    warned = [line for line in caplog.messages if line.startswith("journal: ")]
+    assert warned == [f"journal: {tmp_path / 'k.db'} takes effect at the next start"] * 2
+
+
 def test_a_renamed_source_goes_on_where_it_was_also_after_a_restart(tmp_path: Path) -> None:
     first = Scripted("a", [[batch(event(700, 0), position=b"1")]])
     with Running(tmp_path, logs(a="/1"), first) as running:
@@ -671,6 +683,28 @@ def test_while_the_disk_is_full_the_agent_serves_and_tells(
     journal.close()
     assert state.hosts["ex01"].events == {"ESE": {704: source.number}}
     assert positions["storm"]["file"] == b"%d" % source.number
+
+
+def test_while_the_journal_takes_no_commits_no_source_is_caught_up(tmp_path: Path) -> None:
+    told, silent = Scripted("told", [[batch(event(700, 0, 1))]]), Scripted("silent", [])
+    with Running(tmp_path, Settings(), told, silent) as running:
+        found = running.daemon
+        both = [f'esewatch_source_caught_up{{source="{name}"}} ' for name in ("told", "silent")]
+        host = 'esewatch_host_caught_up{computer="ex01"} '
+
+        def shows(value: str) -> bool:
+            return all(f"{sample}{value}" in exposed(found) for sample in (*both, host))
+
+        wait_until(lambda: shows("1.0"))
+        with found._lock:
+            found._journal._db.execute("PRAGMA query_only = 1")
+        told._polls.append([batch(event(704, 9, 2))])
+        wait_until(lambda: shows("0.0"))
+        assert metric(found, "esewatch_journal_commit_failures_total") >= 1
+        with found._lock:
+            found._journal._db.execute("PRAGMA query_only = 0")
+        wait_until(lambda: shows("1.0"))
+        assert 'event_id="704",provider="ESE"} 1.0' in exposed(found)
 
 
 def test_a_clock_that_jumps_drops_nothing_and_everything_is_right_again_after(

@@ -120,6 +120,9 @@ def test_what_is_not_known_is_named() -> None:
         acknowledge(folder, "ex01", LABEL, [17, 20])
     with pytest.raises(EsewatchError, match="no database 'x' is known on any computer"):
         forget(folder, "", "x")
+    with pytest.raises(EsewatchError) as told:
+        forget(folder, "ex01", "e:\\mdb\\nope.edb\n")
+    assert str(told.value) == "no database 'e:\\mdb\\nope.edb\\n' is known on ex01"
     forget(folder, "EX01", LABEL)
     assert folder.state.databases == {}
 

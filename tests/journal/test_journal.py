@@ -11,6 +11,7 @@ import pytest
 
 from esewatch import journal as journal_module
 from esewatch.config import Settings
+from esewatch.daemon.loop import load_or_rebuild
 from esewatch.fold.channels.deduplication import admit, claim_gaps
 from esewatch.fold.databases.integrity import ERROR_SLACK, MAX_ERROR_SPANS, verifies
 from esewatch.fold.folder import Folder
@@ -386,7 +387,7 @@ def test_when_a_journal_was_set_aside_is_known_as_long_as_it_lies_there(tmp_path
     path = tmp_path / "j.db"
     (tmp_path / "j.db.damaged-x").touch()
     (tmp_path / "other.db.damaged-1").touch()
-    path.write_bytes(b"not a database at all" * 100)
+    path.write_bytes(bytes(4096))
     os.utime(path, (1000, 1000))
     begun = time.time()
     with closing(Journal(path)) as found:
@@ -561,6 +562,56 @@ def test_a_header_with_a_damaged_byte_is_set_aside_or_does_no_harm(
         found.close()
 
 
+def schema_bytes(whole: bytes) -> list[int]:
+    """Places of some bytes of the schema, those of words that SQLite's messages repeat too."""
+    known = whole.index(b"value TEXT NOT NULL)")
+    return [known + 1, known + 15, *range(whole.index(b"CREATE TABLE"), 4096, 11)]
+
+
+@pytest.mark.parametrize("change", [0x80, 0x01])
+def test_a_schema_with_a_damaged_byte_is_set_aside_or_does_no_harm(
+    tmp_path: Path, change: int
+) -> None:
+    path = tmp_path / "j.db"
+    folder = filled()
+    sound = Journal(path)
+    commit(sound, folder, {"a": b"1"})
+    sound.close()
+    whole = path.read_bytes()
+    for at in schema_bytes(whole):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ change]) + whole[at + 1 :])
+        found = Journal(path)
+        state, _ = load_or_rebuild(found)
+        assert state == (State() if found.set_aside else folder.state), at
+        commit(found, folder, {"b": b"2"})
+        found.close()
+
+
+@pytest.mark.parametrize("place", [1, 15])
+def test_a_damaged_schema_is_left_to_the_daemon_by_who_does_not_mend(
+    tmp_path: Path, place: int
+) -> None:
+    path = tmp_path / "j.db"
+    Journal(path).close()
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b"value TEXT NOT NULL)") + place] ^= 0x80
+    path.write_bytes(whole)
+    with pytest.raises(JournalError, match="the journal is damaged: start esewatch run"):
+        Journal(path, mend=False)
+    assert path.read_bytes() == whole
+
+
+def test_a_newer_schema_that_is_not_understood_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA user_version = 99")
+        db.execute("ALTER TABLE meta RENAME COLUMN value TO text")
+    with pytest.raises(JournalError, match="cannot open the journal: no such column: value"):
+        Journal(path)
+    assert not list(tmp_path.glob("*.damaged-*"))
+
+
 def test_a_journal_without_its_version_in_a_table_is_taken_and_has_it_then(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     older = Journal(path)
@@ -620,11 +671,59 @@ def test_another_database_in_its_place_is_refused_and_left_alone(
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE mail (id)")
         db.execute(f"PRAGMA user_version={version}")
-    before = path.read_bytes()
-    with pytest.raises(JournalError, match="another database"):
+    check_it_is_left_alone(path, "another database")
+    (tmp_path / "mail.db.lock").touch()  # as earlier versions left it
+    check_it_is_left_alone(path, "another database")
+
+
+def check_it_is_left_alone(path: Path, message: str) -> None:
+    """A file that is named as the journal is refused, and nothing has changed but the lock."""
+    path.chmod(0o644)
+    before = path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns
+    beside = sorted(path.parent.iterdir())
+    with pytest.raises(JournalError, match=message):
         Journal(path)
-    assert path.read_bytes() == before
-    assert not list(tmp_path.glob("*.damaged-*"))
+    assert (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns) == before
+    assert sorted(path.parent.iterdir()) == beside
+
+
+def test_another_database_that_was_not_closed_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "mail.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("CREATE TABLE mail (id)")  # which stands in the WAL only
+        check_it_is_left_alone(path, "another database")
+
+
+@pytest.mark.parametrize("content", [b"ftp 21/tcp\n" * 100, b"[a]\n"])
+def test_a_file_of_another_kind_in_its_place_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "services"
+    path.write_bytes(content)
+    check_it_is_left_alone(path, "cannot open the journal: it is a file of another kind")
+
+
+@pytest.mark.parametrize(
+    ("content", "locked"),
+    [
+        (b"not a database at all" * 100, True),
+        (b"", False),
+        (b"SQLite", False),
+        (bytes(4096), False),
+        (b"SQLite format 3\0" + b"\xff" * 4096, False),
+    ],
+)
+def test_what_may_have_been_a_journal_is_set_aside(
+    tmp_path: Path, content: bytes, *, locked: bool
+) -> None:
+    path = tmp_path / "j.db"
+    path.write_bytes(content)
+    if locked:
+        (tmp_path / "j.db.lock").touch()
+    with closing(Journal(path)) as found:
+        assert found.set_aside is not None
+        assert found.set_aside.read_bytes() == content
 
 
 def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 FAILED: Final = 2
 INTERRUPTED: Final = 130
@@ -19,6 +19,37 @@ class Parser(argparse.ArgumentParser):
         """Ends the process."""
         self.exit(FAILED, f"{visible(f'{self.prog}: {message} (see {self.prog} --help)')}\n")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """As the original, which is silent when standard output takes nothing."""
+        if file is sys.stdout:
+            write_out(message)
+        else:
+            super()._print_message(message, file)
+
+
+def write_out(text: str) -> None:
+    """Write to standard output at once. Raises OSError that names it."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        error.filename = "standard output"
+        _drop_stdout()
+        raise
+
+
+def _drop_stdout() -> None:
+    """Python must not complain at exit of what is left."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def sentence(error: OSError) -> str:
+    """Text of the system, after the name of the file if it has one."""
+    said = error.strerror or str(error)
+    return said if error.filename is None else f"{error.filename}: {said}"
+
 
 def done(
     parser: argparse.ArgumentParser,
@@ -29,18 +60,17 @@ def done(
 
     `failed`: the line for stderr that tells of an error, None: it is none of those to be told.
     """
-    options = parser.parse_args(words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Paths are printed whatever the terminal's locale is.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        options = parser.parse_args(words)
         status: int = options.function(options)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()  # the reader (head, less) has seen enough
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED

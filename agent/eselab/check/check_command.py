@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from eselab.base.command_line import write_out
 from eselab.base.programs import ENDINGS, ProgramName, file_name
 from eselab.check.check import CheckedDatabase, check
 from eselab.disk.disk import RealDisk
@@ -50,7 +51,7 @@ def check_all(options: argparse.Namespace) -> int:
             with ExitStack() as held:
                 _keep_engines_out(file.absolute(), held)
                 found = check(RealDisk(file.parent), file.name)
-            sys.stdout.write(write(file, found))
+            write_out(write(file, found))
             status = max(status, FAULTY if found.faults else SOUND)
     return status
 

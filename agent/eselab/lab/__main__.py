@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from tqdm import tqdm
 
-from eselab.base.command_line import Parser, done
+from eselab.base.command_line import Parser, done, sentence, write_out
 from eselab.lab.agent import LabError
 from eselab.lab.experiments import EXPERIMENTS, run_all
 from eselab.lab.frame import Experiment, Result
@@ -70,8 +70,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _failed(error: Exception) -> str | None:
-    told = isinstance(error, LabError | OSError | MemoryError)
-    return f"esewatch: {error}" if told else None
+    if isinstance(error, OSError):
+        return f"esewatch: {sentence(error)}"
+    return f"esewatch: {error}" if isinstance(error, LabError | MemoryError) else None
 
 
 def print_names(options: argparse.Namespace) -> int:
@@ -84,7 +85,7 @@ def print_names(options: argparse.Namespace) -> int:
             for each in EXPERIMENTS.values()
         )
     for line in lines:
-        sys.stdout.write(line + "\n")
+        write_out(line + "\n")
     return 0
 
 
@@ -127,10 +128,9 @@ class _Progress:
         self._bar.update()
 
     def write(self, lines: str) -> None:
-        """To stdout, beside the bar. Raises BrokenPipeError."""
+        """To stdout, beside the bar. Raises OSError."""
         with tqdm.external_write_mode(file=sys.stdout):
-            sys.stdout.write(lines)
-            sys.stdout.flush()
+            write_out(lines)
 
 
 def _chosen(names: Sequence[str]) -> list[Experiment]:

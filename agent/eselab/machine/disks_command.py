@@ -1,12 +1,12 @@
 """`engine disks`: requests on a LUN of modelled drives, without a database."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from eselab.base.command_line import write_out
 from eselab.disk.load import LoadError, LoadPlan, run_load
 from eselab.machine.run_command import RunError, read_plan
 
@@ -33,5 +33,5 @@ def print_figures(options: argparse.Namespace) -> int:
     except LoadError as error:
         raise RunError(f"{options.file}: {error}") from error
     for figures in found:
-        sys.stdout.write(msgspec.json.encode(figures).decode() + "\n")
+        write_out(msgspec.json.encode(figures).decode() + "\n")
     return 0

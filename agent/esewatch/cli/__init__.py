@@ -14,6 +14,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from esewatch import __version__
 from esewatch.cli.help.parser import FAILED, CommandParser
@@ -87,6 +88,15 @@ def _speak_utf_8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+def _has_working_folder() -> bool:
+    """False when it was deleted: the system's error does not name it."""
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
+
+
 def _failed(error: Exception | str) -> int:
     for line in f"esewatch: {error}".split("\n"):
         print(visible(line), file=sys.stderr)
@@ -98,8 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     _speak_utf_8()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    options = command_line(words[0] if words else "").parse_args(words)
     try:
+        options = command_line(words[0] if words else "").parse_args(words)
         status: int = options.function(options)
         sys.stdout.flush()
         return status
@@ -114,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         named = [str(name) for name in (error.filename, error.filename2) if name is not None]
         if of_stdout(error):
             named = ["standard output"]
+        elif not named and not _has_working_folder():
+            named = ["the working folder"]
         return _failed(": ".join([*named, error.strerror or str(error)]))
     except MemoryError:
         return _failed("there is too little memory")

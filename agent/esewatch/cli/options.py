@@ -3,6 +3,7 @@
 import argparse
 import datetime
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -28,6 +29,21 @@ def add_config_option(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="configuration (YAML); default none",
     )
+
+
+NO_RUN = "there is no journal: no agent has run with this configuration yet"
+
+
+def run_command(options: argparse.Namespace) -> str:
+    """The command that runs an agent with the configuration and the folder of these options.
+
+    Empty where no configuration is named.
+    """
+    if not options.config:
+        return ""
+    storage = getattr(options, "storage", None)
+    words = ["--config.file", options.config, *(["--storage.path", storage] if storage else [])]
+    return f"esewatch run {shlex.join(words)}"
 
 
 def add_web_config_option(parser: argparse.ArgumentParser) -> None:

@@ -3,23 +3,57 @@
 import contextlib
 import errno
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from types import FrameType
+from typing import Any, Final
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 @contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Adds the file to an OSError of writing it: that of a full disk names none."""
+def naming(path: Path, *, beside: bool = False) -> Iterator[None]:
+    """Adds the file to an OSError of writing it: that of a full disk names none.
+
+    `beside`: also in the place of a temporary file or folder beside it, which nobody named.
+    """
     try:
         yield
     except OSError as error:
-        if error.filename is None:
+        if beside:
+            error.filename, error.filename2 = str(path), None
+        elif error.filename is None:
             error.filename = str(path)
         raise
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the process in order, as Ctrl-C does: what is temporary is removed.
+
+    The exit status is that of a shell. A signal that comes again ends it at once; one that is
+    ignored, by `nohup`, stays so.
+    """
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        print(f"esewatch: ended by {signal.Signals(number).name}", file=sys.stderr)
+        raise SystemExit(128 + number)
+
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def drop_stdout() -> None:

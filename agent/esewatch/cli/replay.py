@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 import shlex
 import shutil
 import sys
@@ -17,7 +18,7 @@ from esewatch.advice.base.finding import counted
 from esewatch.advice.history.surroundings import is_damaged
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
-from esewatch.cli.output import naming
+from esewatch.cli.output import ended_by_signals, naming
 from esewatch.config.units import parse_duration, show_duration
 from esewatch.expose.formatting import iso_time, size
 from esewatch.expose.replay.replay_files import (
@@ -131,9 +132,7 @@ def write_replay(options: argparse.Namespace) -> int:
     settings = load_settings(options)
     judged = None if options.advice is None else milliseconds(options.advice)
     names = replayed_metrics(options.match, advice=judged is not None)
-    output = Path(options.output)
-    if not output.name or not output.parent.is_dir():
-        raise EsewatchError(f"{output}: no folder to write to: {output.parent}")
+    output = _output(options.output)
     if options.step > STALENESS:
         print(
             f"esewatch: warning: --step {show_duration(options.step)} leaves gaps:"
@@ -142,8 +141,10 @@ def write_replay(options: argparse.Namespace) -> int:
         )
     reader = Reader(options, companions=True, ese_only=True, beside=True)
     with ExitStack() as closing:
+        closing.enter_context(ended_by_signals())
         closing.enter_context(naming(output))
-        made = tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent)
+        with naming(output, beside=True):
+            made = tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent)
         folder = Path(closing.enter_context(made))
         spool: SortedSpool[_Item] = SortedSpool(folder)
         closing.callback(spool.close)
@@ -166,6 +167,20 @@ def write_replay(options: argparse.Namespace) -> int:
         files.write(_progress(changes, len(changes), "writing", " changes"))
     _say(files.written)
     return reader.status(wrong=is_damaged(replay.folder.state, settings))
+
+
+def _output(text: str) -> Path:
+    """The output that the words name. Raises EsewatchError where it can be no file."""
+    output = Path(text)
+    separators = tuple(each for each in (os.sep, os.altsep) if each)
+    if not output.name or text.endswith(separators) or output.is_dir():
+        raise EsewatchError(
+            f"{text or 'an empty -o'}: names a folder, not a file: name a file in it, such as"
+            f" {output / 'history.om'}"
+        )
+    if not output.parent.is_dir():
+        raise EsewatchError(f"{output}: no folder to write to: {output.parent}")
+    return output
 
 
 def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | None:

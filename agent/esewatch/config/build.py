@@ -85,12 +85,19 @@ def _choice(node: Node, choices: tuple[str, ...], problems: Problems) -> Any:
 
 def _list(node: Node, hint: Any, problems: Problems) -> Any:
     """A list; a list of one text may be written as the text."""
-    items = [node] if isinstance(node.value, str) else node.value
+    of_texts = _is_text(hint)
+    items = [node] if of_texts and isinstance(node.value, str) else node.value
     if not isinstance(items, list):
-        problems.at(node, "a list")
+        problems.at(node, "a list" if of_texts else "a list of: a mapping")
         return msgspec.UNSET
     built = [build(item, hint, problems) for item in items]
     return msgspec.UNSET if msgspec.UNSET in built else built
+
+
+def _is_text(hint: Any) -> bool:
+    if get_origin(hint) is Annotated:
+        return isinstance(get_args(hint)[1], Scalar)
+    return get_origin(hint) is Literal
 
 
 def _dict(node: Node, hint: Any, problems: Problems) -> Any:

@@ -7,9 +7,11 @@ settings are applied between two batches.
 
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
@@ -231,7 +233,7 @@ class Daemon(Publisher):
         """Apply new settings. Raises EsewatchError before anything has changed."""
         old = self.settings
         change = prepare(old, new, self._sources, self._journal.positions(), self._build)
-        if new.journal != old.journal:
+        if Path(os.path.realpath(new.journal)) != self._journal.path:
             log.warning("journal: %s takes effect at the next start", new.journal)
         for source in change.dropped:
             if (poll := self._polls.pop(source.name, None)) is not None:
@@ -425,6 +427,9 @@ class Daemon(Publisher):
                 self._complaints[""] = str(error)
                 log.error("%s; reading continues when it can be written", error)
             self._commit_again = time.monotonic() + RETRY_SECONDS
+            with self._lock:
+                for folder in self._folders():
+                    folder.nothing_read_on()
             self._schedule.hurry()
             return False
         if self._commit_again > NEVER:

@@ -15,6 +15,7 @@ from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import Database, State
 from esewatch.model import EsewatchError
+from esewatch.names import visible
 
 AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)
 
@@ -124,8 +125,11 @@ def _known(among: Iterable[AnyDatabase], computer: str, database: str) -> AnyDat
         if entry.database.lower() == database.lower() and computer.lower() in {"", entry.computer}
     ]
     if not found:
-        raise EsewatchError(f"no database {database!r} is known on {computer or 'any computer'}")
+        where = computer or "any computer"
+        raise EsewatchError(f"no database '{visible(database)}' is known on {visible(where)}")
     if len(found) > 1:
         names = ", ".join(sorted(entry.computer for entry in found))
-        raise EsewatchError(f"{database!r} is known on several computers, name one: {names}")
+        raise EsewatchError(
+            f"'{visible(database)}' is known on several computers, name one: {names}"
+        )
     return found[0]

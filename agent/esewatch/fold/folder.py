@@ -127,6 +127,15 @@ class Folder(Entities):
         source.up = source.caught_up = False
         self._touch("source", name)
 
+    def nothing_read_on(self) -> None:
+        """Note that no source is read on now, because a journal takes no commits.
+
+        The next batch of each says again how far it is.
+        """
+        for source in self.state.sources.values():
+            source.caught_up = False
+            self._touch("source", source.name)
+
     def fold(self, name: str, batch: Batch, now: float = 0.0) -> None:
         """Fold one batch of the source `name`.
 

@@ -26,6 +26,7 @@ from esewatch.journal.files import (
     last_set_aside,
     make_private,
     move_aside,
+    refuse_foreign_tables,
     take_itself,
     take_lock,
 )
@@ -189,14 +190,15 @@ class Journal:
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-            if tables and tables.isdisjoint(("meta", "entity", "position")):
-                raise JournalError(f"{self.path}: cannot open the journal: it is another database")
+            refuse_foreign_tables(self.path, db)
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
             if db.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 raise sqlite3.DatabaseError("file is damaged: malformed")
             self._migrate(db)
+        except UnicodeDecodeError as error:  # a name in the schema, or SQLite's message of it
+            db.close()
+            raise sqlite3.DatabaseError("the schema is malformed") from error
         except BaseException:
             db.close()
             raise
@@ -206,7 +208,12 @@ class Journal:
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
         new = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is None
         query = "SELECT value FROM meta WHERE key = 'schema_version'"
-        noted = None if new else db.execute(query).fetchone()
+        try:
+            noted = None if new else db.execute(query).fetchone()
+        except sqlite3.OperationalError as error:
+            if version <= SCHEMA_VERSION and "no such " in str(error):  # column or table
+                raise sqlite3.DatabaseError("the schema is malformed") from error
+            raise
         if version > SCHEMA_VERSION and noted == (str(version),):
             raise JournalError(
                 f"{self.path}: the journal has schema version {version}, "

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import sqlite3
 import stat
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from esewatch.model import JournalError
 
 _OWNER_ONLY = 0o600
 _OTHERS = stat.S_IRWXO
+_MAGIC = b"SQLite format 3\0"
 
 
 class LockedError(JournalError):
@@ -81,8 +83,51 @@ def make_private(path: Path) -> None:
 
 
 def take_lock(path: Path) -> IO[bytes]:
-    """The open lock beside the journal. Raises LockedError, and OSError where it cannot be made."""
-    return _locked(path, path.with_name(path.name + ".lock"))
+    """The open lock beside the journal.
+
+    Raises LockedError, JournalError where a file that was never a journal lies there, which is left
+    as it is, and OSError where the lock cannot be made.
+    """
+    lock = path.with_name(f"{path.name}.lock")
+    was_there = lock.exists()
+    if not was_there:
+        _refuse_foreign_file(path, was_journal=False)
+    handle = _locked(path, lock)
+    try:
+        if was_there:  # not before: closing a file ends the locks of SQLite that this process has
+            _refuse_foreign_file(path, was_journal=True)
+    except BaseException:
+        handle.close()
+        raise
+    return handle
+
+
+def _refuse_foreign_file(path: Path, *, was_journal: bool) -> None:
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        head = file.read(len(_MAGIC))
+    if head != _MAGIC:
+        if was_journal or _MAGIC.startswith(head) or not any(head):
+            return  # a damaged one
+        raise JournalError(
+            f"{path}: cannot open the journal: it is a file of another kind: name another one"
+        )
+    alone = not path.with_name(f"{path.name}-wal").exists()
+    how = "mode=ro&immutable=1" if alone else "mode=ro"  # the first makes no files beside it
+    uri = f"{path.as_uri()}?{how}"
+    with (
+        contextlib.suppress(sqlite3.Error, UnicodeDecodeError),  # damage, which is found later
+        contextlib.closing(sqlite3.connect(uri, uri=True, timeout=0.0)) as db,
+    ):
+        refuse_foreign_tables(path, db)
+
+
+def refuse_foreign_tables(path: Path, db: sqlite3.Connection) -> None:
+    """Raise JournalError for a database of another program. Raises sqlite3.Error, too."""
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+    if tables and tables.isdisjoint(("meta", "entity", "position")):
+        raise JournalError(f"{path}: cannot open the journal: it is another database")
 
 
 def take_itself(path: Path) -> IO[bytes] | None:

@@ -86,7 +86,9 @@ def salvage(path: Path) -> dict[str, SourceState]:
             f"WHERE kind = 'source' ORDER BY first {order}"
         )
         with (
-            contextlib.suppress(sqlite3.Error, msgspec.MsgspecError, TypeError, AttributeError),
+            contextlib.suppress(
+                sqlite3.Error, msgspec.MsgspecError, ValueError, TypeError, AttributeError
+            ),
             contextlib.closing(sqlite3.connect(path)) as db,
         ):
             for *row, crc in db.execute(query):

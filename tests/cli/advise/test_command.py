@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
+from esewatch.cli.advise.command import journaled
 from esewatch.config import Settings
 from esewatch.journal import Journal
+from esewatch.model import EsewatchError
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.records import event, folder_of
 from tests.support.samples import sample
@@ -172,9 +174,13 @@ def test_without_a_journal_one_line_says_what_to_do(
 
     assert main(["advise", "--config.file", str(configuration)]) == 2
     assert capsys.readouterr().err == (
-        f"esewatch: {tmp_path / 'none.db'}: there is no journal; name inputs, or the configuration"
-        " with --config.file F\n"
+        f"esewatch: {tmp_path / 'none.db'}: there is no journal: no agent has run with this"
+        f" configuration yet; name inputs, or start esewatch run --config.file {configuration}\n"
     )
+    with pytest.raises(EsewatchError) as told:
+        journaled(Settings(journal="none.db"))
+    named = "name inputs, or the configuration with --config.file F"
+    assert str(told.value) == f"none.db: there is no journal; {named}"
 
 
 def test_a_damaged_journal_is_named_and_not_touched(

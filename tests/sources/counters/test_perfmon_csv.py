@@ -269,12 +269,21 @@ def test_a_row_without_a_time_is_reported_and_the_next_is_read(first: str) -> No
     assert len(faults) == 1
 
 
-def test_typeperf_output_is_read_with_utc_where_nothing_names_a_zone() -> None:
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("begin", ["", "\n"])
+def test_typeperf_output_is_read_with_utc_where_nothing_names_a_zone(begin: str, ends: str) -> None:
+    closing = "\nExiting, please wait...                         \n" if begin else ""
     text = (
-        "\r\n" + head(FREED, first='"(PDH-CSV 4.0)"') + row("1") + "\r\nExiting, please wait...\r\n"
-    )
-    readings, faults, _ = decode(text)
-    assert readings[0].time == instant("2007-06-21T03:14:15.123")
+        begin + head(FREED, first='"(PDH-CSV 4.0)"') + row("1") + closing
+        + "The command completed successfully.\n\n"
+    )  # fmt: skip
+    readings, faults, _ = decode(text.replace("\r\n", "\n").replace("\n", ends))
+    assert [each.time for each in readings] == [instant("2007-06-21T03:14:15.123")]
+    assert faults == []
+
+
+def test_other_lines_of_a_program_behind_the_rows_are_reported() -> None:
+    _, faults, _ = decode(head(FREED) + row("1") + "The command failed.\r\n")
     assert len(faults) == 1
 
 

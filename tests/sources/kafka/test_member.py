@@ -10,7 +10,7 @@ import pytest
 
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal
-from esewatch.model import SourceError
+from esewatch.model import JournalError, SourceError
 from esewatch.sources.kafka import changelog
 from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.kafka_source import KafkaSource
@@ -97,6 +97,36 @@ def test_it_has_not_caught_up_before_the_group_has_said_which_partitions_it_has(
     assert [batch.caught_up for batch in source.poll()][-1] is True
     source.close()
     assert consumer.closed
+
+
+def test_while_one_partition_takes_no_commits_none_is_caught_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def caught_up() -> list[bool]:
+        every = [each for folder in source.folders() for each in folder.state.sources.values()]
+        return [each.caught_up for each in every]
+
+    consumer = FakeConsumer(lambda: assign(source, 0, 1), lambda: at_end(0, 1), list)
+    source = source_of(tmp_path, consumer)
+    for _ in range(3):
+        list(source.poll())
+    assert caught_up() == [True, True]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(source._partitions[1].journal, "commit", refuse)
+        consumer.steps = [lambda: [FakeMessage(1, 0, logged("EX01", 1)[1])]]
+        with pytest.raises(SourceError, match="disk is full"):
+            list(source.poll())
+        assert caught_up() == [False, False]
+    consumer.steps = [lambda: at_end(1)]
+    list(source.poll())
+    list(source.poll())
+    assert caught_up() == [True, True]
+    source.close()
+
+
+def refuse(*_: object) -> None:
+    raise JournalError("cannot write the journal: database or disk is full")
 
 
 def fenced(folder: Path, monkeypatch: pytest.MonkeyPatch, **client: str) -> KafkaSource:

@@ -25,11 +25,14 @@ from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
 from esewatch.cli.inputs.as_of import ComputerGroup, as_of, state_of, tell_dropped
 from esewatch.cli.inputs.reader import HEALTHY, WRONG, Reader
 from esewatch.cli.options import (
+    NO_RUN,
     add_config_option,
     add_format_option,
     add_input_options,
     load_settings,
+    run_command,
 )
+from esewatch.cli.output import ended_by_signals
 from esewatch.config import Settings
 from esewatch.daemon.kept_folders import together
 from esewatch.expose.advice_json import advice_object
@@ -72,7 +75,7 @@ def print_advice(options: argparse.Namespace) -> int:
     asked = change(options.what_if)
     settings = load_settings(options)
     if not options.paths:
-        state = journaled(settings)
+        state = journaled(settings, run=run_command(options))
         _tell_unknown(state)
         is_part = tell_dropped(state)
         now = time.time()
@@ -159,12 +162,15 @@ def _tell_never_proven(advice: Iterable[Advice]) -> None:
         print(f"esewatch: {visible(never_proven_text(keys))}", file=sys.stderr)
 
 
-def journaled(settings: Settings) -> State:
+def journaled(settings: Settings, *, run: str = "") -> State:
     """The state of the last commits, those of partitions too, also while a daemon writes them.
 
-    Raises EsewatchError without a journal, JournalError for one that cannot be read.
+    `run`: the command that would make them, if it is known. Raises EsewatchError without a journal,
+    JournalError for one that cannot be read.
     """
     if not Path(settings.journal).exists():
+        if run:
+            raise EsewatchError(f"{settings.journal}: {NO_RUN}; name inputs, or start {run}")
         raise EsewatchError(
             f"{settings.journal}: there is no journal; name inputs, or the configuration with"
             " --config.file F"
@@ -174,7 +180,7 @@ def journaled(settings: Settings) -> State:
 
 def _committed(path: Path) -> State:
     """The state of one journal, read from a copy."""
-    with tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
+    with ended_by_signals(), tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
         copy = Path(folder) / path.name
         try:
             _copy(path, copy)

@@ -12,10 +12,12 @@ import yaml
 from esewatch.advice.base.finding import counted, listed
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.cli.options import (
+    NO_RUN,
     add_config_option,
     add_storage_option,
     add_web_config_option,
     load_settings,
+    run_command,
 )
 from esewatch.cli.run.local import add_address_options, post
 from esewatch.config import dump
@@ -249,6 +251,8 @@ def _journals(options: argparse.Namespace) -> list[Journal]:
     settings = load_settings(options)
     path = Path(settings.journal)
     if not path.exists():
+        if run := run_command(options):
+            raise EsewatchError(f"{path}: {NO_RUN}; start {run}")
         raise EsewatchError(f"{path}: there is no journal; name the configuration: --config.file F")
     opened: list[Journal] = []
     try:

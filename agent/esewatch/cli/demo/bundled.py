@@ -35,8 +35,23 @@ def become(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     if sys.platform != "win32":
+        _pass_on_streams()
         os.execv(command[0], command)
     if options.command == "engine":
         raise EsewatchError(NOT_FOR_WINDOWS)
     # There a process cannot be taken over: the shell would not wait for the other one.
     return subprocess.call(command)
+
+
+def _pass_on_streams() -> None:
+    """Open what the caller has closed (`>&-`): the program is to find all three streams."""
+    for number in range(3):
+        try:
+            if os.get_inheritable(number):
+                continue
+        except OSError:
+            pass  # it is closed; what this process has opened in its place ends with it
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != number:
+            os.dup2(null, number)
+        os.set_inheritable(number, True)

@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -30,6 +31,14 @@ class CommandParser(argparse.ArgumentParser):
         """End with status 2 and one line."""
         said, asked = self._said(message)
         self.exit(FAILED, f"{visible(f'{said} (see {asked} --help)')}\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """As the original, which is silent when standard output takes nothing."""
+        if file is sys.stdout:
+            file.write(message)
+            file.flush()
+        else:
+            super()._print_message(message, file)
 
     def _said(self, message: str) -> tuple[str, str]:
         """The message, and the command whose help tells more."""

@@ -18,7 +18,7 @@ from esewatch.advice.history.surroundings import is_damaged, surroundings
 from esewatch.cli.inputs.as_of import as_of, state_of, tell_dropped
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
-from esewatch.cli.output import naming
+from esewatch.cli.output import ended_by_signals, naming
 from esewatch.config import Settings
 from esewatch.expose.pages.report.database_pages import Advised, DatabasePages, render_detail
 from esewatch.expose.pages.report.report_page import (
@@ -131,7 +131,8 @@ def _write_whole(output: Path, text: str) -> None:
         return
     output = _real(output)
     with (
-        naming(output),
+        ended_by_signals(),
+        naming(output, beside=True),
         tempfile.TemporaryDirectory(prefix=f".{output.stem}-", dir=output.parent) as folder,
     ):
         made = Path(folder) / output.name

@@ -28,6 +28,9 @@ _LONGEST_CELL = 40
 _NO_VALUE = -1.0
 """In the place of a value that typeperf did not get. No counter that feeds a series is negative."""
 
+_CLOSING = frozenset({b"Exiting, please wait...", b"The command completed successfully."})
+"""Lines behind the rows of typeperf where its output was put into a file (`> f.csv`)."""
+
 
 class CsvDecoderState(msgspec.Struct, array_like=True):
     """The state with which a decoder continues in the middle of a file."""
@@ -139,7 +142,7 @@ class PerfmonDecoder:
             if is_header(line):
                 header = self._take_header(line, fresh=True)
                 fed.unreadable += [(at, fault) for fault in header.faults]
-            elif line.strip():
+            elif (text := line.strip()) and text not in _CLOSING:
                 self._row(line, at, fed)
             at += len(line)
         return fed

@@ -106,6 +106,10 @@ class KafkaSource:
             # Who is cut off, or cannot write, keeps what it knows until others own it.
             if not isinstance(error, CutOffError | JournalError | BehindError | PartlyError):
                 self._leave()
+            if isinstance(error, JournalError):
+                with self._lock:
+                    for folder in self.folders():
+                        folder.nothing_read_on()
             if isinstance(error, SourceError):
                 raise
             raise SourceError(told(error)) from error

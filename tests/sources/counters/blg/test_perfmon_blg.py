@@ -138,6 +138,37 @@ def test_a_log_cut_anywhere_gives_all_samples_before_the_cut(tmp_path: Path, cut
     assert len(unreadable) <= 1
 
 
+@pytest.mark.parametrize("cut", [100, SIZE - 1, SIZE])
+def test_a_log_that_ends_before_its_first_sample_is_one_line(tmp_path: Path, cut: int) -> None:
+    log = BinaryLog(tmp_path / "whole", NOON, size=SIZE)
+    log.close()
+    header = (tmp_path / "whole").read_bytes()
+    check_that_its_end_is_told(tmp_path / "a.blg", header.ljust(SIZE, b"\0")[:cut])
+
+
+@pytest.mark.parametrize("cut", [100, 8192, 65535, 65536])
+def test_a_real_log_that_ends_before_its_first_sample_is_one_line(tmp_path: Path, cut: int) -> None:
+    whole = sample("blg/powershell-CounterSamples.blg").read_bytes()
+    check_that_its_end_is_told(tmp_path / "a.blg", whole[:cut])
+
+
+def check_that_its_end_is_told(path: Path, data: bytes) -> None:
+    """Not while it is still written, and once when it has ended."""
+    path.write_bytes(data)
+    following = source(path)
+    assert poll(following, final=False) == ([], [])
+    following.close()
+    readings, unreadable = read_log(path)
+    assert readings == []
+    assert [(each.place, each.reason) for each in unreadable] == [
+        (f"offset {len(data)}", "ends before its first sample")
+    ]
+
+
+def test_a_log_with_a_catalogue_and_no_sample_yet_is_whole(tmp_path: Path) -> None:
+    assert read_log(write_log(tmp_path / "a.blg", [READ], rows(0), size=SIZE)) == ([], [])
+
+
 def test_a_lost_buffer_costs_only_its_samples(tmp_path: Path) -> None:
     path = write_log(tmp_path / "a.blg", [READ], rows(200), size=SIZE)
     data = bytearray(path.read_bytes())

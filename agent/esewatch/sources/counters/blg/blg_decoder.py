@@ -138,6 +138,8 @@ class BlgDecoder:
             self._under = self._catalogue
         if final:
             joiner.drop(max(0, len(data) - 1))
+            if not self._entries and not fed.unreadable:
+                self._once("end", len(data), "ends before its first sample", tell)
             context.handed, self._done, last = False, 0, None
         else:
             kept = last if last is not None else joiner.pending
