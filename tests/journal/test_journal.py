@@ -387,7 +387,7 @@ def test_when_a_journal_was_set_aside_is_known_as_long_as_it_lies_there(tmp_path
     path = tmp_path / "j.db"
     (tmp_path / "j.db.damaged-x").touch()
     (tmp_path / "other.db.damaged-1").touch()
-    path.write_bytes(bytes(4096))
+    path.write_bytes(b"not a database at all" * 100)
     os.utime(path, (1000, 1000))
     begun = time.time()
     with closing(Journal(path)) as found:
@@ -693,37 +693,6 @@ def test_another_database_that_was_not_closed_is_refused_and_left_alone(tmp_path
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("CREATE TABLE mail (id)")  # which stands in the WAL only
         check_it_is_left_alone(path, "another database")
-
-
-@pytest.mark.parametrize("content", [b"ftp 21/tcp\n" * 100, b"[a]\n"])
-def test_a_file_of_another_kind_in_its_place_is_refused_and_left_alone(
-    tmp_path: Path, content: bytes
-) -> None:
-    path = tmp_path / "services"
-    path.write_bytes(content)
-    check_it_is_left_alone(path, "cannot open the journal: it is a file of another kind")
-
-
-@pytest.mark.parametrize(
-    ("content", "locked"),
-    [
-        (b"not a database at all" * 100, True),
-        (b"", False),
-        (b"SQLite", False),
-        (bytes(4096), False),
-        (b"SQLite format 3\0" + b"\xff" * 4096, False),
-    ],
-)
-def test_what_may_have_been_a_journal_is_set_aside(
-    tmp_path: Path, content: bytes, *, locked: bool
-) -> None:
-    path = tmp_path / "j.db"
-    path.write_bytes(content)
-    if locked:
-        (tmp_path / "j.db.lock").touch()
-    with closing(Journal(path)) as found:
-        assert found.set_aside is not None
-        assert found.set_aside.read_bytes() == content
 
 
 def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:

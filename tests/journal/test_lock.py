@@ -71,7 +71,7 @@ def test_the_file_itself_is_locked_so_that_a_second_name_does_not_help(tmp_path:
 
 @linux
 def test_a_journal_that_is_begun_anew_is_locked_too(tmp_path: Path) -> None:
-    (tmp_path / "j.db").write_bytes(bytes(9000))
+    (tmp_path / "j.db").write_bytes(b"no database" * 1000)
     first = Journal(tmp_path / "j.db")
     assert first.set_aside is not None
     (tmp_path / "j.db.lock").unlink()

@@ -85,34 +85,29 @@ def make_private(path: Path) -> None:
 def take_lock(path: Path) -> IO[bytes]:
     """The open lock beside the journal.
 
-    Raises LockedError, JournalError where a file that was never a journal lies there, which is left
+    Raises LockedError, JournalError where the database of another program lies there, which is left
     as it is, and OSError where the lock cannot be made.
     """
     lock = path.with_name(f"{path.name}.lock")
     was_there = lock.exists()
     if not was_there:
-        _refuse_foreign_file(path, was_journal=False)
+        _refuse_foreign_database(path)
     handle = _locked(path, lock)
     try:
         if was_there:  # not before: closing a file ends the locks of SQLite that this process has
-            _refuse_foreign_file(path, was_journal=True)
+            _refuse_foreign_database(path)
     except BaseException:
         handle.close()
         raise
     return handle
 
 
-def _refuse_foreign_file(path: Path, *, was_journal: bool) -> None:
+def _refuse_foreign_database(path: Path) -> None:
     if not path.exists():
         return
     with path.open("rb") as file:
-        head = file.read(len(_MAGIC))
-    if head != _MAGIC:
-        if was_journal or _MAGIC.startswith(head) or not any(head):
-            return  # a damaged one
-        raise JournalError(
-            f"{path}: cannot open the journal: it is a file of another kind: name another one"
-        )
+        if file.read(len(_MAGIC)) != _MAGIC:
+            return  # a damaged journal
     alone = not path.with_name(f"{path.name}-wal").exists()
     how = "mode=ro&immutable=1" if alone else "mode=ro"  # the first makes no files beside it
     uri = f"{path.as_uri()}?{how}"
