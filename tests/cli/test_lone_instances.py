@@ -106,6 +106,19 @@ def test_an_error_that_no_rule_knows_is_told_and_asks_nobody(
 def test_the_service_of_another_program_that_did_not_start_is_no_risk_for_a_server(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = log_of(tmp_path, (454, ("wuaueng.dll", "1234", "SUS20ClientDataStore: ", "-543")))
+    of_updates = ("wuaueng.dll", "1234", "SUS20ClientDataStore: ")
+    path = log_of(tmp_path, (454, (*of_updates, "-543")), (412, of_updates))
 
     assert advised(path, capsys) == (0, [])
+
+
+@pytest.mark.parametrize("tool_first", [True, False])
+def test_a_tool_that_works_on_its_files_is_not_its_process(
+    tool_first: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = (454, ("eseutil", "99", "SG07: ", "-501"))
+    failed = [tool, (454, (*SG07, "-501"))]
+    path = log_of(tmp_path, *(failed if tool_first else reversed(failed)))
+
+    status, found = advised(path, capsys)
+    assert (status, [each["ese_instance"] for each in found]) == (1, ["SG07"])

@@ -226,6 +226,7 @@ def test_page_errors_of_a_journal_that_kept_their_times_are_known(
         ended=EPOCH - 4999 * DAY,
         outcome="completed",
         completion_event=737,
+        pages_seen=1000,
         start_seen=True,
         earliest=EPOCH - 5000 * DAY,
     )

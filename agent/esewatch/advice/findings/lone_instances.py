@@ -13,7 +13,7 @@ from esewatch.advice.base.finding import (
 )
 from esewatch.advice.findings.risk import at_risk
 from esewatch.advice.findings.slowing_backups import slow_jobs_of
-from esewatch.fold.identity.owners import SERVERS, instance_key
+from esewatch.fold.identity.owners import instance_key, is_server
 from esewatch.fold.instances.backups import streamed
 from esewatch.fold.instances.engine_errors import REPORTED, open_of
 from esewatch.fold.state.backup_jobs import BackupSet
@@ -66,10 +66,12 @@ def lone_instances(
 
 
 def has_errors(instance: Instance) -> bool:
-    """True if it logged an error or damage of its own, whether still open or not."""
-    return bool(
-        instance.errors or instance.damage or instance.io_error_times or instance.unexplained
-    )
+    """True if it logged an error or damage of its own, whether still open or not.
+
+    Those that no rule knows count where its databases would be watched.
+    """
+    unexplained = instance.unexplained and is_server(instance)
+    return bool(instance.errors or instance.damage or instance.io_error_times or unexplained)
 
 
 def _of(sets: Iterable[BackupSet], name: str) -> list[BackupSet]:
@@ -92,7 +94,9 @@ def _errors(instance: Instance, now: float, *, beside_databases: bool) -> Iterat
     }
     if reported:
         yield engine_failure(reported)
-    if instance.process.lower().startswith(SERVERS) and (risk := at_risk(instance, 0.0, None, now)):
+    if not is_server(instance):
+        return
+    if risk := at_risk(instance, 0.0, None, now):
         yield risk
     if instance.unexplained and not beside_databases:
         yield unexplained_error(instance.unexplained)

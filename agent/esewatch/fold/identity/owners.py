@@ -57,6 +57,19 @@ def process_key(database: Database) -> tuple[str, str]:
     return database.computer, database.process.strip().lower()
 
 
+def note_process(instance: Instance, process: str) -> None:
+    """Keep the process that logged an error of the instance: of several the one that works on no
+    database of others, in any order of the events.
+    """
+    known = filter(None, (instance.process, process))
+    instance.process = min(known, key=lambda each: (is_tool(each), each.lower()), default="")
+
+
+def is_server(instance: Instance) -> bool:
+    """True if the process that logged errors of it has databases whose maintenance is watched."""
+    return instance.process.lower().startswith(SERVERS)
+
+
 def instances_on(state: State, computer: str) -> list[Instance]:
     """All that are known of the computer."""
     return [instance for (host, _), instance in state.instances.items() if host == computer]

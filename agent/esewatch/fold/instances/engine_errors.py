@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from esewatch.config import Settings
 from esewatch.ese.events.from_strings import has_own_messages
 from esewatch.fold.identity.identity import database_label, is_snapshot, tier
-from esewatch.fold.identity.owners import instance_key, instance_label, instance_name
+from esewatch.fold.identity.owners import instance_key, instance_label, instance_name, note_process
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, EngineErrorKind, Instance, State
 from esewatch.model import Event
@@ -76,9 +76,7 @@ def note(instance: Instance, event: Event, time: float, *, history: bool) -> Non
     An old error that the first reading finds is not open.
     """
     kind = KIND_OF.get(event.event_id, "io")
-    youngest = max((last for _, last in instance.errors.values()), default=time)
-    if (time, event.process) >= (youngest, instance.process):
-        instance.process = event.process
+    note_process(instance, event.process)
     count, last = instance.errors.get(kind, (0, time))
     instance.errors[kind] = (count + 1, max(last, time))
     if not history:

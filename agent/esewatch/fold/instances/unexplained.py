@@ -11,7 +11,7 @@ import msgspec
 
 from esewatch.ese.events.message_table import is_unexplained
 from esewatch.fold.identity.identity import database_label
-from esewatch.fold.identity.owners import instance_name
+from esewatch.fold.identity.owners import instance_name, note_process
 from esewatch.fold.state.state import EngineError, State
 from esewatch.model import Event
 
@@ -51,6 +51,7 @@ def fold(state: State, computer: str, event: Event, time: float) -> tuple[str, s
     instance_key = instance_name(event.ese_instance, event.process).lower()
     error = EngineError(1, time, _text(event), named, instance_key)
     if (instance := state.instances.get((computer, instance_key))) is not None:
+        note_process(instance, event.process)
         _note(instance.unexplained, event, error)
         return "instance", computer, instance_key
     _note(state.hosts[computer].unexplained, event, error)

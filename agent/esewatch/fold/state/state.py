@@ -182,7 +182,7 @@ class Instance(Metered, kw_only=True):
     computer: str
     ese_instance: str
     process: str = ""
-    """The process that logged its youngest error of `errors`."""
+    """The process that logged its errors."""
     named_by_event: bool = False
     stops: list[float] = []
     """Sorted times of the last 640 stops (103, 104), as `starts` are of 102, `mounts` of 105, 302.
