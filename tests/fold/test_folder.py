@@ -303,3 +303,8 @@ def test_a_bad_page_whose_file_is_not_told_needs_a_person(event_id: int, known: 
 def test_a_corrected_page_whose_file_is_not_told_is_no_failed_read() -> None:
     folder = folder_of([event(399, HOUR, database="", level="warning")])
     assert folder.state.instances["ex01", "sg06"].errors == {}
+
+
+def test_another_event_of_that_number_is_no_failed_read() -> None:
+    other = event(474, HOUR, database="", provider="ESE BACKUP", level="error")
+    assert all(not each.errors for each in folder_of([other]).state.instances.values())

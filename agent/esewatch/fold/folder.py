@@ -45,7 +45,6 @@ MAX_VOLUMES = 1000
 MAX_SET_ASIDE = 100
 """The limit of rejected records held for logging; more are only counted."""
 
-_FAILED_READS = PAGE_EVENTS.keys() - {399}
 _DAMAGE = frozenset({*PAGE_EVENTS, *LOGICAL_EVENTS, *damage.CORRUPTION_EVENTS})
 
 
@@ -311,7 +310,7 @@ class Folder(Entities):
             self._database_event(origin, event, time, history=history)
         elif "file" in event.fields:
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
-        elif event.event_id in _FAILED_READS and event.time is not None:
+        elif event.time is not None and engine_errors.is_failed_read(event):
             self._failed_read(computer, event, time, history=history)
         # Most events are information, and none of them is an error.
         if event.level != "information" and unexplained.counts(event, self.settings.providers):
@@ -362,9 +361,7 @@ class Folder(Entities):
             self._touch("instance", computer, name.lower())
 
     def _failed_read(self, computer: str, event: Event, time: float, *, history: bool) -> None:
-        """Count a bad page whose file cannot be read from the event, cut off or in other words,
-        as a failed read of its instance.
-        """
+        """Count a bad page whose file is not told as a failed read of its instance."""
         self._engine_error(computer, event, time, history=history)
         name = engine_errors.instance_of(self.state, computer, event)
         if (instance := self.state.instances.get((computer, name.lower()))) is not None:

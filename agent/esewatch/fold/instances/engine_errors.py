@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from esewatch.config import Settings
 from esewatch.ese.events.from_strings import has_own_messages
+from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.fold.identity.identity import database_label, is_snapshot, tier
 from esewatch.fold.identity.owners import instance_key, instance_label, instance_name, note_process
 from esewatch.fold.state.database_state import DatabaseKey
@@ -41,6 +42,8 @@ KIND_OF: Mapping[int, EngineErrorKind] = {
 }
 """Event id -> kind."""
 
+_BAD_PAGES = PAGE_EVENTS.keys() - {399}
+"""A page that was corrected was read."""
 _FILES = ("file", "log_file", "log_folder")
 """Fields of these events that say which file or folder failed, beside the database itself."""
 
@@ -62,6 +65,16 @@ def counts(computer: str, event: Event, settings: Settings) -> bool:
     )
 
 
+def is_failed_read(event: Event) -> bool:
+    """True for a bad page whose file cannot be read from its event: cut off, or in other words."""
+    return (
+        event.event_id in _BAD_PAGES
+        and not event.database
+        and "file" not in event.fields
+        and not has_own_messages(event.provider)
+    )
+
+
 def instance_of(state: State, computer: str, event: Event) -> str:
     """The instance that the event names, else that of its database, else its process."""
     label = database_label(event.database) if event.database else None
@@ -71,7 +84,7 @@ def instance_of(state: State, computer: str, event: Event) -> str:
 
 
 def note(instance: Instance, event: Event, time: float, *, history: bool) -> None:
-    """Count one error that `counts`, or a page error that names no file: that is a failed read.
+    """Count one error that `counts`, or one that `is_failed_read`.
 
     An old error that the first reading finds is not open.
     """

@@ -102,6 +102,10 @@ def test_a_line_of_a_forwarder_names_its_computer(line: str, text: str) -> None:
         "2007-06-21 03:14:15 one of many words ESE 703 ",
         "6/21/2007 3:14:15 AM Information Application log of ESE 703 ",
         "2007-06-21T03:14:15Z Error from a script: ESE 703 ",
+        "2007-06-21T03:14:15Z ESE 703 ",
+        "2007-06-21T03:14:15Z ESE: 703: ",
+        "2007-06-21T03:14:15Z NTDS ISAM: 703: ",
+        "Jun 21 03:14:15 2007 one of many words ESE 703 ",
     ],
 )
 def test_words_of_no_forwarder_are_no_computer(line: str) -> None:

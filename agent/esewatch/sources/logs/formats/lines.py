@@ -81,6 +81,8 @@ class _Heading(NamedTuple):
     computer: str
     numbered: bool
     event_id: int | None
+    start: int
+    """Of the provider in the line behind the time."""
     end: int
     """Its end in the line behind the time; of a numbered one, with its category."""
 
@@ -125,7 +127,8 @@ class LineReader:
         found.provider = heading.provider
         found.level = found.level or heading.level
         if dated:
-            found.computer = heading.computer or _forwarded_from(text)
+            before = len(text) - len(rest) + heading.start
+            found.computer = heading.computer or _forwarded_from(text, before)
             _add_year(found, head)
         at = heading.end
         if heading.numbered:
@@ -190,10 +193,11 @@ class LineReader:
         if number is None:
             if before := _NUMBER_BEFORE.search(head, 0, named.start()):
                 event_id = integer(before[1])
-                return _Heading(named[1], level, computer, True, event_id, named.end())
-            return _Heading(named[1], level, computer, False, None, named.end())
+                return _Heading(named[1], level, computer, True, event_id, *named.span())
+            return _Heading(named[1], level, computer, False, None, *named.span())
         end = _behind_category(head, number.end())
-        return _Heading(named[1], level, computer, True, integer(number[1]), end)
+        event_id = integer(number[1])
+        return _Heading(named[1], level, computer, True, event_id, named.start(), end)
 
     @staticmethod
     def _unnamed(
@@ -247,12 +251,16 @@ def _behind_time(text: str, found: Found) -> str:
     return behind.lstrip(" \t])\"',;|-")
 
 
-def _forwarded_from(text: str) -> str:
-    """The host of a line that a forwarder wrote; empty without one."""
-    rest = _PRIORITY.sub("", text.lstrip(), count=1)
-    forwarded = _FORWARDED.match(rest)
-    host = (forwarded[1] or forwarded[2]).strip("[]:,") if forwarded else ""
-    return host if _HOST.fullmatch(host) and not level_of(host) else ""
+def _forwarded_from(text: str, end: int) -> str:
+    """The host of a line that a forwarder wrote, where it stands before `end`; empty without."""
+    start = len(text) - len(text.lstrip())
+    if (priority := _PRIORITY.match(text, start)) is not None:
+        start = priority.end()
+    forwarded = _FORWARDED.match(text, start)
+    if forwarded is None or forwarded.end() > end:
+        return ""
+    host = (forwarded[1] or forwarded[2]).strip("[]:,")
+    return host if _is_host(host) and not level_of(host) else ""
 
 
 def _add_year(found: Found, head: str) -> None:
@@ -286,6 +294,9 @@ def _host(text: str) -> tuple[str, str]:
             words.append(bare)
     if not words or len(words) > 2:
         return level, ""
-    host = words[0]
-    named = _HOST.fullmatch(host) and not host.isdigit() and not host.lower().startswith("event")
-    return level, host if named else ""
+    return level, words[0] if _is_host(words[0]) else ""
+
+
+def _is_host(word: str) -> bool:
+    plain = _HOST.fullmatch(word) is not None
+    return plain and not word.isdigit() and not word.lower().startswith("event")
