@@ -280,7 +280,8 @@ def test_a_signal_leaves_nothing_beside_the_output(
     words = [sys.executable, "-c", INTERRUPTED, name, str(log), str(tmp_path / "h.om")]
     done = subprocess.run(
         words, capture_output=True, text=True, check=False, restore_signals=True,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+        # A shell without job control starts what is in its background with SIGINT ignored.
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),
     )  # fmt: skip
     said = "" if name == "SIGINT" else f"esewatch: ended by {name}\n"
     assert (done.returncode, done.stderr) == (status, said)
@@ -289,15 +290,18 @@ def test_a_signal_leaves_nothing_beside_the_output(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="others have no such signals")
 def test_a_signal_that_nohup_ignores_ends_nothing() -> None:
-    with ended_by_signals():
-        assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = [
+        (signal.SIGTERM, signal.signal(signal.SIGTERM, signal.SIG_DFL)),
+        (signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_IGN)),
+    ]
     try:
         with ended_by_signals():
+            assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
             assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     finally:
-        signal.signal(signal.SIGHUP, before)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def test_a_file_of_somebody_else_is_not_overwritten(

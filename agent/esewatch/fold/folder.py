@@ -361,7 +361,7 @@ class Folder(Entities):
             self._touch("instance", computer, name.lower())
 
     def _failed_read(self, computer: str, event: Event, time: float, *, history: bool) -> None:
-        """Count a bad page whose file is not told as a failed read of its instance."""
+        """Count a bad page without a known file as a failed read of its instance."""
         self._engine_error(computer, event, time, history=history)
         name = engine_errors.instance_of(self.state, computer, event)
         if (instance := self.state.instances.get((computer, name.lower()))) is not None:
