@@ -1,14 +1,12 @@
 """A database without any backup or restorable copy is drawn while the alert about it fires."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.dashboards.boards import interpolated, loaded, panels
-from tests.support.tools import require
+from tests.dashboards.query_check import check_promtool
 
 AGENT = 'job="esewatch",instance="a:19703"'
 COPY = rf'{AGENT},computer="ex01",database="e:\\db.edb"'
@@ -63,14 +61,4 @@ def test_what_never_was_is_drawn_as_long_ago_as_the_database_is_known(
             {"expr": first_query(title), "eval_time": "21d", "exp_samples": expected}
         ],
     }
-    file = tmp_path / "test.yml"
-    file.write_text(yaml.safe_dump({"tests": [test]}), encoding="utf-8")
-
-    done = subprocess.run(
-        [require("promtool"), "test", "rules", str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_promtool(test, tmp_path)

@@ -1,14 +1,12 @@
 """What is counted of a day or a week: the first of a series that begins with it is among it."""
 
-import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
 from tests.dashboards.boards import Span, interpolated, loaded, panels
-from tests.support.tools import require
+from tests.dashboards.query_check import check_promtool
 
 AGENT = 'job="esewatch",instance="a:19703"'
 COPY = rf'{AGENT},computer="ex01",database="e:\\db.edb"'
@@ -109,17 +107,7 @@ def check_shown(case: Case, samples: dict[str, str], shown: float, folder: Path)
             }
         ],
     }
-    file = folder / "test.yml"
-    file.write_text(yaml.safe_dump({"tests": [test]}), encoding="utf-8")
-
-    done = subprocess.run(
-        [require("promtool"), "test", "rules", str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_promtool(test, folder)
 
 
 @each

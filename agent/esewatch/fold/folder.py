@@ -25,7 +25,7 @@ from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import checkdb_results, damage
 from esewatch.fold.state.rebuilt import settle
 from esewatch.fold.state.rollups import HOUR_SECONDS
-from esewatch.fold.state.state import Database, Metered, SourceState, State, series
+from esewatch.fold.state.state import Database, Instance, Metered, SourceState, State, series
 from esewatch.model import (
     Batch,
     CopyChecked,
@@ -353,18 +353,21 @@ class Folder(Entities):
                     damage.mend(entry, instances.restored(self.state, entry))
                     self._touch("database", computer, entry.database)
 
-    def _engine_error(self, computer: str, event: Event, time: float, *, history: bool) -> None:
+    def _engine_error(
+        self, computer: str, event: Event, time: float, *, history: bool
+    ) -> Instance | None:
+        """Count the error; returns its instance."""
         name = engine_errors.instance_of(self.state, computer, event)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
             engine_errors.note(instance, event, time, history=history)
             self._touch("instance", computer, name.lower())
+        return instance
 
     def _failed_read(self, computer: str, event: Event, time: float, *, history: bool) -> None:
         """Count a bad page without a known file as a failed read of its instance."""
-        self._engine_error(computer, event, time, history=history)
-        name = engine_errors.instance_of(self.state, computer, event)
-        if (instance := self.state.instances.get((computer, name.lower()))) is not None:
+        instance = self._engine_error(computer, event, time, history=history)
+        if instance is not None:
             integrity.note_io_error(instance, time)
 
     def _database_event(self, origin: Origin, event: Event, time: float, *, history: bool) -> None:
