@@ -2,28 +2,16 @@
 
 PY := .venv/bin/python
 STAMP := .venv/esewatch-setup
-COMPILED := agent/esewatch/ese/pages/_kernel.c agent/esewatch/sources/evtx/_records.c
 RULES := $(wildcard rules/*.yml alerts/*.yml)
 RULE_TESTS := tests/rules/test_rules.py
 FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
-# More workers than two processors: a quarter of the time tests wait, for a server, a process, a timer;
-# those of the first part five sixths.
-WORKERS ?= 4
-WAITING ?= 8
-# Slow tests that measure no time: beside each other.
-BESIDE := tests/advice tests/bench tests/cli tests/deploy tests/ese tests/eselab tests/expose tests/fuzz tests/oracle \
-    $(addprefix tests/rules/test_,moves.py quality.py rules.py) \
-    $(addprefix tests/reliability/test_,corruption.py hostile_inputs.py soak.py) \
-    tests/scan/structure tests/sources/counters/blg tests/sources/files tests/sources/logs \
-    tests/test_docs_commands.py \
-    $(addprefix tests/e2e/test_,demo.py demo_fleet.py demo_stack.py exporter.py kafka.py kafka_broker.py) \
-    $(addprefix tests/e2e/test_,long_term.py pictures.py rsyslog.py site.py)
+# More workers than processors: a third of the time tests wait, for a server, a process, a timer.
+WORKERS ?= 6
 # Properties once more, with more examples.
-SLOW = ESEWATCH_FIGURES=$(FIGURES) ESEWATCH_EXAMPLES=100 $(PY) -m pytest -m "slow or fault or hypothesis"
-E2E = $(shell grep -rlE --include='test_*.py' 'mark\.e2e' tests)
+SLOW = ESEWATCH_FIGURES=$(FIGURES) ESEWATCH_EXAMPLES=100 $(PY) -m pytest
 
 .DEFAULT_GOAL := help
 # Tests start the program some hundred times: it is compiled once.
@@ -36,9 +24,9 @@ export PATH := $(CURDIR)/.tools/bin:$(PATH)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## the tools of development in .venv: 2 to 3 minutes, 460 MB (PYTHON=python3.12 picks the interpreter)
+setup: $(STAMP) ## the tools of development in .venv: about a minute, 480 MB (PYTHON=python3.14 picks the interpreter)
 
-$(STAMP): requirements/dev.lock pyproject.toml setup.py $(COMPILED) scripts/setup
+$(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/pages/_kernel.c scripts/setup
 	@scripts/setup
 	@touch $@
 
@@ -46,11 +34,12 @@ tools: ## install Prometheus, Alertmanager, libevtx, Chromium and Kafka for the 
 	@scripts/tools
 	@scripts/kafka
 
-lint: setup ## ruff, mypy, import directions
+lint: setup ## ruff, import directions, mypy; wording, documentation and layout of the repository
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
-	$(PY) -m mypy
 	.venv/bin/lint-imports
+	@# Beside each other. The tests are compiled here, once: in a fresh clone each worker would do it.
+	$(PY) -m mypy & $(PY) -m pytest -q -m "lint and not slow"; status=$$?; wait $$! && exit $$status
 
 rules: ## check and test the Prometheus rules where promtool is installed
 	@if command -v promtool >/dev/null; then \
@@ -63,33 +52,30 @@ check-alert: setup ## what the alert NAME=EseFullMoon lacks, and where to write 
 new-alert: setup ## write the files of an alert: NAME=EseFullMoon FILE=storage SEVERITY=warning
 	@$(PY) -m tests.rules.new_alert $(NAME) $(FILE) $(or $(SEVERITY),warning)
 
-test: setup tools ## all checks and tests but the slow ones
-	@# Tests are compiled meanwhile, once: in a fresh clone each worker would do it.
-	@$(PY) -m pytest --collect-only -qq >/dev/null & $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
-	$(PY) -m pytest -m "e2e and not beside and not slow" -n $(WAITING) --dist worksteal $(PYTEST_ARGS) $(E2E)
-	$(PY) -m pytest -m "(not e2e or beside) and not slow" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+test: setup tools lint ## all checks and tests but the slow ones
+	$(PY) -m pytest -m "not slow and not lint" -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-slow: setup tools ## the long tests, of random campaigns a part; writes docs/reliability.md
-test-campaign: setup tools ## the same with all seeds, mutants and bytes: hours; writes docs/alerts.md too
+test-campaign: setup tools ## the same with all seeds, mutants and bytes: hours; writes docs/reference/alerts.md too
 test-campaign: export ESEWATCH_CAMPAIGN := 1
 test-slow test-campaign:
 	@scripts/tools deploy
 	@scripts/long-term
 	@rm -f $(FIGURES) $(VERDICTS)
 	@failed=; \
-	$(SLOW) -n 3 --dist worksteal $(PYTEST_ARGS) $(BESIDE) || failed=1; \
-	$(SLOW) $(BESIDE:%=--ignore=%) $(PYTEST_ARGS) || failed=1; \
+	$(SLOW) -m "(slow or fault or hypothesis) and not (slow and timed)" -n 3 --dist worksteal $(PYTEST_ARGS) || failed=1; \
+	ESEWATCH_ALONE=1 $(SLOW) -m timed $(PYTEST_ARGS) || failed=1; \
+	scripts/pythons || failed=1; \
 	test -z "$$failed"
 	$(PY) -m tests.support.figures $(FIGURES) docs/reliability.md
-	$(PY) -m tests.rules.quality.page docs/alerts.md $(VERDICTS)
+	ESEWATCH_FIGURES=$(FIGURES) $(PY) -m scripts.pages reference/alerts
 
 bench: setup ## measure what watching costs; writes docs/performance.md
 	@scripts/tools bench
 	$(PY) -m bench --write docs/performance.md
 
-lab: setup ## run all experiments; writes docs/lab.md
-	$(PY) -m scripts.lab_page >docs/lab.md.new
-	mv docs/lab.md.new docs/lab.md
+lab: setup ## run all experiments; writes docs/reference/lab.md
+	$(PY) -m scripts.pages reference/lab
 
 demo: setup ## servers with a month behind them and what esewatch says of them, on one screen
 	@.venv/bin/esewatch demo
@@ -110,16 +96,7 @@ sentences: setup ## print all sentences that the program can say
 	@$(PY) -m tests.support.sentences
 
 docs: setup ## write the generated pages and dashboards anew, and the site of them in out/site
-	$(PY) -m scripts.metrics_page >docs/metrics.md.new
-	mv docs/metrics.md.new docs/metrics.md
-	$(PY) -m scripts.configuration_page docs/configuration.md >docs/configuration.md.new
-	mv docs/configuration.md.new docs/configuration.md
-	$(PY) scripts/message-table >docs/message-table.md.new
-	mv docs/message-table.md.new docs/message-table.md
-	$(PY) -m tests.rules.quality.page docs/alerts.md
-	$(PY) -m tests.rules.phone docs/messages.md
-	$(PY) -m scripts.situations_page >docs/situations.md.new
-	mv docs/situations.md.new docs/situations.md
+	$(PY) -m scripts.pages
 	$(PY) -m dashboards.build
 	$(PY) -m venv out/site-tools
 	out/site-tools/bin/pip install --quiet --require-hashes --requirement requirements/site.lock
@@ -156,5 +133,5 @@ msi: setup ## build dist/esewatch-VERSION-x64.msi (PYTHON_ZIP=embeddable.zip PYT
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv .tools build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf agent/esewatch.egg-info $(COMPILED:.c=*.so)
+	rm -rf agent/esewatch.egg-info agent/esewatch/ese/pages/_kernel*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: what is compiled may be missing, and where runbooks go."""
+"""What pyproject.toml cannot say: the compiled kernel may be missing, and where runbooks go."""
 
 import os
 import shutil
@@ -9,19 +9,14 @@ from setuptools.command.build_py import build_py
 
 RUNBOOKS = Path("docs", "runbooks")
 
-COMPILED = ("esewatch.ese.pages._kernel", "esewatch.sources.evtx._records")
-
-
-def extension(name: str) -> Extension:
-    """The module `name` of the limited API, from the C file that stands in its place."""
-    return Extension(
-        name,
-        [f"agent/{name.replace('.', '/')}.c"],
-        define_macros=[("Py_LIMITED_API", "0x030B0000")],
-        extra_compile_args=["/O2"] if os.name == "nt" else ["-O3"],
-        py_limited_api=True,
-        optional=True,
-    )
+KERNEL = Extension(
+    "esewatch.ese.pages._kernel",
+    ["agent/esewatch/ese/pages/_kernel.c"],
+    define_macros=[("Py_LIMITED_API", "0x030B0000")],
+    extra_compile_args=["/O2"] if os.name == "nt" else ["-O3"],
+    py_limited_api=True,
+    optional=True,
+)
 
 
 class BuildPy(build_py):
@@ -37,7 +32,7 @@ class BuildPy(build_py):
 
 
 setup(
-    ext_modules=[extension(name) for name in COMPILED],
+    ext_modules=[KERNEL],
     cmdclass={"build_py": BuildPy},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -16,7 +16,6 @@ from bench.figure import Figure
 NAMES = (
     "text",
     "decode",
-    "before",
     "evtx",
     "counters",
     "scrape",

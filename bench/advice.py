@@ -12,9 +12,13 @@ import msgspec
 
 from bench.figure import Figure
 from bench.histories import DAY, HOUR, SETTINGS, full_state
-from esewatch.advice.history.derived import derived
+from esewatch.advice.history.derived import AllDerived, derived
+from esewatch.config import Settings
+from esewatch.config.settings import DatabaseRule
 from esewatch.daemon.advisor import OLD_SECONDS, Advisor
-from esewatch.expose.metrics.snapshot import families
+from esewatch.daemon.page_cache import PageCache
+from esewatch.expose.metrics.collectors.advice_families import advice_families
+from esewatch.expose.metrics.snapshot import Snapshot, families
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import Instance, State
 from esewatch.journal import Journal
@@ -31,17 +35,24 @@ def run() -> list[Figure]:
     """CPU, memory and what the journal writes; CPU time, so that a busy machine matters little."""
     now = (time.time() // DAY - 1) * DAY + 14 * HOUR
     figures = [_in_five_minutes(SMALL, 0.25, now), _in_five_minutes(LARGE, 3.0, now)]
-    return [*figures, _in_a_snapshot(now), _without_news(now), _kept(now), _written(now)]
+    return [
+        *figures,
+        *_snapshots(now),
+        _in_a_snapshot(now),
+        _without_news(now),
+        _kept(now),
+        _written(now),
+    ]
 
 
 def _in_five_minutes(databases: int, limit: float, now: float) -> Figure:
     """A fleet without news: each database is judged once, what they make of each other always."""
-    state, advisor = full_state(databases, now), Advisor()
-    _warm(advisor, state, now)
+    state, agent = full_state(databases, now), _Publishing(SETTINGS)
+    _warm(agent, state, now)
     snapshots = round(OLD_SECONDS / SNAPSHOT_SECONDS)
     begin = time.process_time()
     for place in range(1, snapshots + 1):
-        advisor.families(state, SETTINGS, now + OLD_SECONDS + place * SNAPSHOT_SECONDS)
+        agent.judge(state, now + OLD_SECONDS + place * SNAPSHOT_SECONDS)
     used = time.process_time() - begin
     return Figure(
         f"CPU of advice, {databases:,} databases",
@@ -54,14 +65,61 @@ def _in_five_minutes(databases: int, limit: float, now: float) -> Figure:
     )
 
 
+def _snapshots(now: float) -> list[Figure]:
+    """All that the daemon makes of a state: metrics, judgements and the status page; where every
+    database is new, and where none has news."""
+    state, agent = full_state(LARGE, now), _Publishing(SETTINGS)
+    first = agent.publish(state, now)
+    again = agent.publish(state, now + SNAPSHOT_SECONDS)
+    rules = [DatabaseRule(match=label, window="nightly") for _, label in state.databases]
+    agent = _Publishing(msgspec.structs.replace(SETTINGS, databases=rules))
+    agent.publish(state, now, judge=False)
+    ruled = agent.publish(state, now + SNAPSHOT_SECONDS, judge=False)
+    details = "metrics, advice and status page; 512 events and 128 backups each"
+    what = f"of {LARGE:,} databases"
+    return [
+        Figure(f"CPU of the first snapshot {what}", first, "s", details=details),
+        Figure(f"CPU of a snapshot {what} without news", again, "s", details=details),
+        Figure(f"CPU of a snapshot {what} with a rule each", ruled, "s", details="without advice"),
+    ]
+
+
+class _Publishing:
+    """What `Publisher` does for a snapshot, without a journal and without sources."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.advisor = Advisor()
+        self._settings = settings
+        self._derived: AllDerived | None = None
+
+    def judge(self, state: State, now: float) -> None:
+        judge = self.advisor.prepare(state, self._settings, now)
+        self._derived = derived(state, self._settings, self._derived, judge=judge)
+        advice_families(self.advisor.advise(state, self._settings, now))
+
+    def publish(self, state: State, now: float, *, judge: bool = True) -> float:
+        """Seconds of CPU until every database is shown with its advice."""
+        begin = time.process_time()
+        if judge:
+            self.judge(state, now)
+            while self.advisor.behind:
+                self.advisor.catch_up(state, self._settings, now, self._derived)
+        known = derived(state, self._settings, self._derived) if not judge else self._derived
+        self._derived = known
+        families(state, self._settings, now, known)
+        advice = self.advisor.latest
+        PageCache(Snapshot.of([]), state, self._settings, now, advice, before=known)
+        return time.process_time() - begin
+
+
 def _in_a_snapshot(now: float) -> Figure:
     """Beside all other figures, while nothing is judged."""
-    state, advisor = full_state(LARGE, now), Advisor()
-    _warm(advisor, state, now)
+    state, agent = full_state(LARGE, now), _Publishing(SETTINGS)
+    _warm(agent, state, now)
     begin = time.process_time()
     families(state, SETTINGS, now)
     middle = time.process_time()
-    advisor.families(state, SETTINGS, now)
+    agent.judge(state, now)
     others, advice = middle - begin, time.process_time() - middle
     return Figure(
         f"a snapshot with advice beside one without, {LARGE:,} databases",
@@ -96,10 +154,10 @@ def _without_news(now: float) -> Figure:
 
 def _kept(now: float) -> Figure:
     """What is remembered of the judged, as Python counts its memory."""
-    state, advisor = full_state(SMALL, now), Advisor()
+    state, agent = full_state(SMALL, now), _Publishing(SETTINGS)
     tracemalloc.start()
     try:
-        _warm(advisor, state, now)
+        _warm(agent, state, now)
         gc.collect()
         kept = tracemalloc.get_traced_memory()[0] / SMALL / 1000
     finally:
@@ -108,11 +166,11 @@ def _kept(now: float) -> Figure:
     return Figure("memory that advice keeps of a database", kept, "KB", "under", 20, details)
 
 
-def _warm(advisor: Advisor, state: State, now: float) -> None:
+def _warm(agent: _Publishing, state: State, now: float) -> None:
     for _ in range(WARM_SNAPSHOTS):
-        advisor.families(state, SETTINGS, now)
-    if len(advisor.latest) != len(state.databases):
-        raise RuntimeError(f"{len(advisor.latest)} of {len(state.databases)} were advised")
+        agent.judge(state, now)
+    if len(agent.advisor.latest) != len(state.databases):
+        raise RuntimeError(f"{len(agent.advisor.latest)} of {len(state.databases)} were advised")
 
 
 def _written(now: float) -> Figure:

@@ -1,13 +1,10 @@
 """Reading binary counter logs: beside a plain read of the file, and beside the same samples as CSV.
 
-The CSV is read twice: by this program, and by it as it was before it read binary logs (`before`).
-
 The log has what a server logs beside ESE: 300 counters of 20 instances, and three counters of
 ESE among them. "Few" reads those three, as the daemon does. CPU time of both sides in one run.
 """
 
 import contextlib
-import json
 import statistics
 import tempfile
 import time
@@ -15,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bench.before import BEFORE, ROOT, output, take_out
-from bench.figure import Figure, paired
+from bench.figure import Figure
 from eselab.logs.binary.binary_log import (
     COUNTER,
     RAWCOUNT,
@@ -36,8 +32,6 @@ _SAMPLES: Final = 150
 _COUNTERS: Final = 300
 _INSTANCES: Final = 20
 _ROUNDS: Final = 5
-_LEAST_SHARE: Final = 0.99
-"""Of the readings: rates of the first sample have no value, and CSV has a blank cell for them."""
 _BEGIN: Final = 1_182_427_200.0
 _ESE: Final = (
     "Online Defrag Pages Read/sec",
@@ -63,7 +57,6 @@ def run() -> list[Figure]:
             lambda: _read(perfmon_blg_source("a", [path])),
             lambda: _read(perfmon_csv_source("a", [str(text)])),
         )
-        then = _beside_earlier(binary, text, Path(folder) / "before")
         size = binary.stat().st_size / 1e6
     what = f"{_SAMPLES} samples of {_COUNTERS * _INSTANCES + len(_ESE):,} values, {size:.0f} MB"
     return [
@@ -81,30 +74,7 @@ def run() -> list[Figure]:
             "x",
             details=f"{what}; CPU seconds: {every:.2f}, as CSV {as_text:.2f}",
         ),
-        then,
     ]
-
-
-def _beside_earlier(binary: Path, text: Path, earlier: Path) -> Figure:
-    """The goal was set when CSV was read more slowly."""
-    take_out(BEFORE, earlier)
-    spent, counts = [0.0], list[int]()
-
-    def ingest(tree: Path, log: Path) -> None:
-        done = json.loads(output(tree, "-m", "bench.counter_ingest", str(log)))
-        spent[0] += done["seconds"]
-        counts.append(done["records"])
-
-    ours, theirs, ratio = paired(
-        lambda: ingest(ROOT, binary), lambda: ingest(earlier, text), _ROUNDS, lambda: spent[0]
-    )
-    if min(counts) < _LEAST_SHARE * max(counts):
-        raise RuntimeError("the two do not read the same samples")
-    return Figure(
-        "BLG, all counters: beside our reading of the same samples as CSV before issue 25",
-        ratio, "x", "at least", 1.0,
-        f"CPU seconds: {ours:.2f}, as CSV by {BEFORE[:7]} {theirs:.2f}",
-    )  # fmt: skip
 
 
 def _write(path: Path) -> None:

@@ -30,14 +30,14 @@ from esewatch.sources.logs.event_stream import event_stream_source
 
 _EVENTS: Final = 5_000
 _ROUNDS: Final = 5
-_DECODED: Final = 0.15
-_PRINTED: Final = 0.10
+_DECODED: Final = 0.04
+_PRINTED: Final = 0.04
 _INSTANCES: Final = 12
 _OBJECT: Final = "MSExchange Database ==> Instances"
 _OTHERS: Final = ("Process(w3wp#{})\\% Processor Time", "Thread(w3wp/{})\\Context Switches/sec")
 _CLOCK: Final = "(PDH-CSV 4.0) (W. Europe Standard Time)(-60)"
 _ROWS: Final = 600
-_OF_CSV: Final = 0.5
+_OF_CSV: Final = 0.3
 
 
 def run() -> list[Figure]:

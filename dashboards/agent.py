@@ -8,6 +8,7 @@ from dashboards.parts import (
     ALARM,
     COMPUTER,
     COUNT,
+    DAYS,
     GREEN,
     NO_SOURCE,
     ORANGE,
@@ -20,7 +21,6 @@ from dashboards.parts import (
     computer_variable,
     finish,
     grown,
-    limit,
     lines,
     number,
     states,
@@ -36,7 +36,7 @@ STATES = {
 }
 STATE = f"esewatch_source_up{{{AGENT}}} * (1 + esewatch_source_caught_up{{{AGENT}}})"
 SILENCE = f"time() - esewatch_source_last_record_timestamp_seconds{{{AGENT}}}"
-ALLOWED = f"esewatch_policy_source_silent_seconds{{{AGENT}}}"
+UNHEARD = f'time() - ese_computer_last_record_timestamp_seconds{{{AGENT},computer=~"$computer"}}'
 BACKLOG = f"esewatch_source_backlog_bytes{{{AGENT}}}"
 ON_SOURCE = "job, instance, source"
 OURS = f"and on (job, instance) esewatch_build_info{{{AGENT}}}"
@@ -132,13 +132,6 @@ def sources() -> list[Panel]:
             [
                 Column("State", f"2 - ({STATE})", values=_reversed(STATES)),
                 Column("Last record ago", SILENCE, "dtdurations", decimals=1, empty="none yet"),
-                Column(
-                    "Silence allowed",
-                    f"max by ({ON_SOURCE}) ({ALLOWED})",
-                    "dtdurations",
-                    decimals=1,
-                    empty="any",
-                ),
                 Column("Not read yet", f"max by ({ON_SOURCE}) ({BACKLOG})", "bytes"),
                 Column("Computers", f"max by ({ON_SOURCE}) (esewatch_source_computers{{{AGENT}}})"),
             ],
@@ -157,19 +150,15 @@ def sources() -> list[Panel]:
             [runbook("EsewatchSourceDown")],
         ),
         finish(
-            limit(lines(), "allowed"),
+            lines(),
             Words(
-                "Silence of sources",
-                "Time since the last record as a part of what the policy allows; above 100 % a"
-                " source is silent.",
-                "percentunit",
-                "No source of logs or counters has brought a record",
+                "Silence of computers",
+                "Time since the last record of each computer with a database.",
+                DAYS,
+                "No record of a computer with a database is known",
             ),
-            [
-                Query(f"({SILENCE}) / on ({ON_SOURCE}) {ALLOWED}", SOURCE),
-                Query(f"group({ALLOWED})", "allowed"),
-            ],
-            [runbook("EsewatchSourceSilent")],
+            [Query(UNHEARD, "{{computer}}")],
+            [runbook("EsewatchComputerSilent")],
         ),
         finish(
             lines(),

@@ -19,6 +19,8 @@ from dashboards.parts import (
     GREY,
     NO_DATABASE,
     NO_WINDOW,
+    NOT_JUDGED,
+    NOT_VERIFIED,
     ON_COPY,
     ON_DATABASE,
     ORANGE,
@@ -37,16 +39,13 @@ from dashboards.parts import (
     number,
 )
 from dashboards.tables import Column, rows
+from esewatch.advice.forecast.verdict import TEXTS
 
+_COLOURS = (VERMILION, ORANGE, PURPLE, YELLOW, SKY, GREY, GREEN)
 VERDICTS = {
-    "bad_pages": (5, "bad pages or damage", VERMILION),
-    "writes_at_risk": (4, "writes at risk", ORANGE),
-    "unverified": (3, "unverified", YELLOW),
-    "blind": (2, "missing data", PURPLE),
-    "look": (1, "attention", SKY),
-    "ok": (0, "no known problem", GREEN),
-    "none": (-1, "not judged yet", GREY),
-}
+    verdict: (len(TEXTS) - 1 - number, text.words, _COLOURS[number])
+    for number, (verdict, text) in enumerate(TEXTS.items())
+} | {"none": (-1, "not judged yet", GREY)}
 """Verdict -> rank, words, colour."""
 ACTIONS = {
     "shrink": "make it shorter",
@@ -105,9 +104,14 @@ def listing(worst: str) -> Link:
 
 def numbers() -> list[Panel]:
     """Is anything wrong?"""
-    judged = f"0 * count(computer:ese_databases_verified:ratio{{{COMPUTER}}})"
 
-    def found(finding: str) -> str:
+    def zero(blank: str) -> str:
+        """None where all are `blank`."""
+        return f'0 * count({RANK}{{{COMPUTER},verdict!~"{blank}"}})'
+
+    heard, proven = zero("blind|none"), zero("blind|none|unproven")
+
+    def found(finding: str, judged: str) -> str:
         told = f'{{{COMPUTER},finding=~"{finding}"}}'
         there, gone = f"ese_finding{told}", f"database:ese_finding:gone{told}"
         return f"count(count by ({ON_COPY}) ({there} or {gone})) or {judged}"
@@ -121,14 +125,9 @@ def numbers() -> list[Panel]:
                 " corrected, or with damage: they differ from the other copies or are logically"
                 " corrupt.",
                 "short",
-                NO_DATABASE,
+                NOT_VERIFIED,
             ),
-            [
-                Query(
-                    f"count({BAD_COPIES}) or 0 * count({RANK}{{{COMPUTER}}})",
-                    "copies",
-                )
-            ],
+            [Query(f"count({BAD_COPIES}) or {proven}", "copies")],
             [listing("bad_pages")],
             instant=True,
         ),
@@ -136,12 +135,12 @@ def numbers() -> list[Panel]:
             number(*WARNING),
             Words(
                 "Copies unverified",
-                "Copies that were never verified, or not within their deadline; for a day also"
-                " those whose agent is gone.",
+                "Copies that were not verified within their deadline, or never although one is"
+                " required; for a day also those whose agent is gone.",
                 "short",
-                "No database is judged",
+                NOT_VERIFIED,
             ),
-            [Query(found("never_verified|verification_overdue"), "copies")],
+            [Query(found("never_verified|verification_overdue", proven), "copies")],
             [listing("unverified")],
             instant=True,
         ),
@@ -152,9 +151,9 @@ def numbers() -> list[Panel]:
                 "Databases that refuse writes or are about to, because of their log, disk, size"
                 " or version store; for a day also those whose agent is gone.",
                 "short",
-                "No database is judged",
+                NOT_JUDGED,
             ),
-            [Query(found("writes_at_risk"), "databases")],
+            [Query(found("writes_at_risk", heard), "databases")],
             [listing("writes_at_risk")],
             instant=True,
         ),
@@ -165,7 +164,7 @@ def numbers() -> list[Panel]:
                 "Computers with missing or stale data: a source is down or behind, events are"
                 " missing, or the agent is gone since yesterday at the earliest.",
                 "short",
-                "No computer is known",
+                "Not judged: no computer is known",
             ),
             [Query(coverage_gaps.NUMBER, "computers")],
             [
@@ -250,7 +249,7 @@ def trends() -> list[Panel]:
                 "Number of watched databases of the chosen agents with each verdict; one that two"
                 " agents watch counts twice.",
                 COUNT,
-                "No database is judged",
+                NOT_JUDGED,
             ),
             [
                 Query(

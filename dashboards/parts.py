@@ -36,6 +36,8 @@ ON_INSTANCE = "job, instance, computer, ese_instance"
 ON_DEVICE = "job, instance, computer, device"
 
 NO_DATABASE = "No database matches the selection"
+NOT_JUDGED = "Not judged: nothing current is known of any database"
+NOT_VERIFIED = "Not judged: no database was verified"
 NO_SOURCE = "No source is configured, or no agent answers"
 NO_WINDOW = (
     "No window on this model (garbage collection and background scans have none), or no data"

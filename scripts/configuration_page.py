@@ -1,13 +1,11 @@
-"""Writes the key tables of docs/configuration.md from the structs of `settings`.
+"""The key tables of docs/configuration.md, made of the structs of `settings`.
 
-`python -m scripts.configuration_page docs/configuration.md` prints the page anew: keys, what they
-take and their defaults are those of the structs; what a key means is prose, and stays in the page.
+Keys, what they take and their defaults are those of the structs; what a key means is prose, and
+stays in the page.
 """
 
 import re
-import sys
 import types
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -113,12 +111,3 @@ def _default(field: msgspec.structs.FieldInfo, hint: Any) -> str:
         return f"`{', '.join(value)}`"
     kind = get_args(hint)[1] if get_origin(hint) is Annotated else None
     return f"`{kind.show(value) if isinstance(kind, Scalar) else value}`"
-
-
-def main() -> None:
-    """Print the page that is named on the command line, written anew."""
-    sys.stdout.write(written_anew(Path(sys.argv[1]).read_text(encoding="utf-8")))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,12 +1,11 @@
-"""Writes docs/lab.md from a run of all experiments: `python -m scripts.lab_page > docs/lab.md`."""
+"""docs/reference/lab.md, made of a run of all experiments."""
 
-import sys
 import tempfile
 from pathlib import Path
 
 from eselab.lab.experiments import EXPERIMENTS, run_all
 from eselab.lab.frame import Result
-from eselab.lab.output import markdown
+from eselab.lab.output import markdown as section
 
 INTRODUCTION = """\
 # Lab
@@ -30,7 +29,7 @@ working folder; it is kept afterwards and must be empty for each experiment.
 - Figures of real files are measured several times: the table has the median and the range. A
   statement is *not decided* if these runs disagree, or if the cause that the article names was not
   present.
-- Each figure has a kind. *engine-counted*: counted by the [bundled engine](engine.md). *modelled
+- Each figure has a kind. *engine-counted*: counted by the [bundled engine](../engine.md). *modelled
   disk*: measured on drives that are modelled by data sheets, one set for all experiments. *real
   files*: measured on this machine. The same seed produces the same bytes, except for real files,
   which are marked `"repeatable":false`.
@@ -42,17 +41,13 @@ working folder; it is kept afterwards and must be empty for each experiment.
 
 def document(results: list[Result]) -> str:
     """The whole page, with a final newline."""
-    lines = [line for result in results for line in markdown(result)]
+    lines = [line for result in results for line in section(result)]
     return "\n".join([INTRODUCTION, *lines]).rstrip() + "\n"
 
 
-def main() -> None:
-    """Run all, print the page. Raises LabError, OSError."""
+def markdown() -> str:
+    """The page of a run of all. Raises LabError, OSError."""
     with tempfile.TemporaryDirectory(prefix="esewatch-lab-") as folder:
         chosen = list(EXPERIMENTS.values())
         results = list(run_all(chosen, Path(folder), 1, lambda _: None))
-    sys.stdout.write(document(results))
-
-
-if __name__ == "__main__":
-    main()
+    return document(results)

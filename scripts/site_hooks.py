@@ -1,11 +1,11 @@
-"""The lists of runbooks and decisions of the site, and its links to other sources."""
+"""The lists of whole folders of the site, and its links to other sources."""
 
 import posixpath
 import re
 from pathlib import Path
 from typing import Any, Final
 
-_LISTED: Final = {"Runbooks": "runbooks", "Decisions": "decisions"}
+_LISTED: Final = ("Reference", "Runbooks", "Decisions")
 _LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -15,7 +15,7 @@ def on_config(config: Any) -> Any:
     for section in config["nav"]:
         for title, pages in section.items():
             if title in _LISTED:
-                found = sorted((docs / _LISTED[title]).glob("*.md"))
+                found = sorted((docs / title.lower()).glob("*.md"))
                 pages[:] = [page.relative_to(docs).as_posix() for page in found]
     return config
 

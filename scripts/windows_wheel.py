@@ -1,4 +1,4 @@
-"""The wheel for Windows with its compiled modules, built on Linux by `zig cc`.
+"""The wheel for Windows with the compiled kernel, built on Linux by `zig cc`.
 
 `python -m scripts.windows_wheel [amd64|arm64 ...]` writes them into dist/.
 The same commit gives the same bytes.
@@ -19,10 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = (
-    Path("esewatch", "ese", "pages", "_kernel"),
-    Path("esewatch", "sources", "evtx", "_records"),
-)
+SOURCE = Path("agent", "esewatch", "ese", "pages", "_kernel.c")
 PARTS = ROOT / "deploy" / "windows" / "kernel"
 
 
@@ -44,28 +41,31 @@ def zig(*words: str | Path) -> None:
     subprocess.run([sys.executable, "-m", "ziglang", *map(str, words)], check=True)
 
 
-def compiled(machine: Machine, folder: Path, when: int) -> dict[str, bytes]:
-    """The compiled modules by their names in the wheel, dated `when`; `folder` is empty."""
+def kernel(machine: Machine, folder: Path, when: int) -> bytes:
+    """The compiled kernel, dated `when`; `folder` is empty and takes what it is made of."""
     include = Path(sysconfig.get_path("include"))
     shutil.copytree(include, folder / "include")
     # Python.h looks beside itself first, before any folder of the machine it was installed for.
     shutil.copy(PARTS / "pyconfig.h", folder / "include")
-    compile_to = ("-target", machine.target, "-O3", "-g0", "-fno-stack-protector", "-c", "-o")
-    start, library = folder / "start.o", folder / "python3.lib"
-    zig("cc", *compile_to, start, PARTS / "start.c")
-    zig("dlltool", "-d", PARTS / "python3.def", "-m", machine.dlltool, "-l", library)
+    compiled = ("-target", machine.target, "-O3", "-g0", "-fno-stack-protector", "-c", "-o")
+    zig("cc", *compiled, folder / "start.o", PARTS / "start.c")
     limited = ("-DPy_LIMITED_API=0x030B0000", "-Wall", "-Wextra", "-Werror")
-    within = (f"-ffile-prefix-map={ROOT}=.", f"-I{folder / 'include'}")
-    link = ("-target", machine.target, "-s", "-shared", "-nostdlib")
-    found = {}
-    for module in MODULES:
-        source = ROOT / "agent" / module.with_suffix(".c")
-        object_file = folder / f"{module.name}.o"
-        made = folder / f"{module.name}.pyd"
-        zig("cc", *compile_to, object_file, *limited, *within, source)
-        zig("cc", *link, object_file, start, library, "-o", made)
-        found[module.with_suffix(".pyd").as_posix()] = dated(made.read_bytes(), when)
-    return found
+    prefix = f"-ffile-prefix-map={ROOT}=."
+    zig(
+        "cc",
+        *compiled,
+        folder / "kernel.o",
+        *limited,
+        prefix,
+        f"-I{folder / 'include'}",
+        ROOT / SOURCE,
+    )
+    library = folder / "python3.lib"
+    zig("dlltool", "-d", PARTS / "python3.def", "-m", machine.dlltool, "-l", library)
+    made = folder / "_kernel.pyd"
+    parts = (folder / "kernel.o", folder / "start.o", library)
+    zig("cc", "-target", machine.target, "-s", "-shared", "-nostdlib", *parts, "-o", made)
+    return dated(made.read_bytes(), when)
 
 
 def dated(library: bytes, when: int) -> bytes:
@@ -77,8 +77,8 @@ def dated(library: bytes, when: int) -> bytes:
 
 
 def plain_wheel(folder: Path) -> Path:
-    """The wheel as setuptools makes it here, with nothing compiled."""
-    # `false` is a compiler that compiles nothing: what is compiled is optional.
+    """The wheel as setuptools makes it here, without a kernel."""
+    # `false` is a compiler that compiles nothing: the kernel is optional.
     environment = {**os.environ, "CC": "false"}
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
@@ -103,10 +103,8 @@ def sources(folder: Path) -> Path:
     return copy
 
 
-def windows_wheel(
-    plain: Path, libraries: dict[str, bytes], platform: str, when: int, to: Path
-) -> Path:
-    """`plain` with the compiled `libraries`, for Windows on `platform`."""
+def windows_wheel(plain: Path, library: bytes, platform: str, when: int, to: Path) -> Path:
+    """`plain` with `library` as its kernel, for Windows on `platform`."""
     with zipfile.ZipFile(plain) as before:
         files = {
             name: before.read(name)
@@ -119,7 +117,7 @@ def windows_wheel(
     kept = [line for line in lines if line and not line.startswith("Tag: ")]
     tag = f"cp311-abi3-win_{platform}"
     files[about] = "\n".join([*kept, f"Tag: {tag}", ""]).encode()
-    files |= libraries
+    files["esewatch/ese/pages/_kernel.pyd"] = library
     files[record] = recorded(files, record)
     made = to / f"{plain.name.split('-cp311-')[0]}-{tag}.whl"
     write_zip(made, files, when)
@@ -167,8 +165,8 @@ def build(platforms: list[str], to: Path) -> list[Path]:
         for platform in platforms:
             folder = Path(work, platform)
             folder.mkdir()
-            libraries = compiled(MACHINES[platform], folder, when)
-            made.append(windows_wheel(plain, libraries, platform, when, to))
+            library = kernel(MACHINES[platform], folder, when)
+            made.append(windows_wheel(plain, library, platform, when, to))
     return made
 
 

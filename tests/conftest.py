@@ -5,7 +5,7 @@ import gc
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,12 @@ settings.load_profile("esewatch")
 
 # promtool and Prometheus live for seconds here, and are started some hundred times.
 os.environ.setdefault("GOGC", "400")
+
+# Until all are collected: nothing of what is made for them can be freed.
+gc.disable()
+
+LONGEST_FAILURE = 10_000
+"""Characters: what one failed test prints at most."""
 
 LEFT_OPEN = 6
 """A test may leave so many descriptors open: those of a server that serves a module."""
@@ -47,20 +53,24 @@ def _run(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take minutes: at the end all others would wait for them.
+    """Begin with the tests that take minutes, then with those that wait for servers.
 
-    Each worker is given a stretch of the list first: those of a file lie at the begin of one.
+    At the end all others would wait for them; at the begin others work while they wait. Each
+    worker is given a stretch of the list first: those of a file lie at the begin of one.
     """
-    long: dict[Path, list[pytest.Item]] = {}
+    files: dict[tuple[bool, Path], list[pytest.Item]] = {}
     short: list[pytest.Item] = []
     for item in items:
-        is_long = item.get_closest_marker("minutes") is not None
-        (long.setdefault(item.path, []) if is_long else short).append(item)
+        takes_minutes = item.get_closest_marker("minutes") is not None
+        if takes_minutes or item.get_closest_marker("e2e") is not None:
+            files.setdefault((not takes_minutes, item.path), []).append(item)
+        else:
+            short.append(item)
+    long = [files[key] for key in sorted(files)]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    files = list(long.values())
     ordered: list[pytest.Item] = []
     for worker in range(workers):
-        first = [item for file in files[worker::workers] for item in file]
+        first = [item for file in long[worker::workers] for item in file]
         rest = (len(items) - len(ordered)) // (workers - worker) - len(first)
         ordered += [*first, *short[: max(0, rest)]]
         del short[: max(0, rest)]
@@ -69,8 +79,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave what thousands of collected tests are made of out of all later collections."""
+    gc.enable()
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Cut a failure that is longer than a person reads: its begin and its end are kept."""
+    report: pytest.TestReport = yield
+    if report.failed and len(text := report.longreprtext) > LONGEST_FAILURE:
+        half = LONGEST_FAILURE // 2
+        left_out = len(text) - LONGEST_FAILURE
+        report.longrepr = f"{text[:half]}\n... {left_out} characters left out ...\n{text[-half:]}"
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,8 +6,11 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.support.each import of_each
 
+pytestmark = pytest.mark.lint
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "agent" / "esewatch"
 PURE = ("ese", "fold", "advice")

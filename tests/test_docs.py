@@ -16,6 +16,7 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.sources.registry import KINDS
 from scripts.configuration_page import TABLES, written_anew
 
+pytestmark = pytest.mark.lint
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 
@@ -37,10 +38,6 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
-def test_the_tables_of_the_configuration_page_are_those_of_the_settings() -> None:
-    assert page("configuration.md") == written_anew(page("configuration.md")), "run: make docs"
-
-
 def test_every_key_of_the_configuration_has_a_meaning() -> None:
     for heading in TABLES:
         for row in rows(section(page("configuration.md"), heading)):
@@ -54,7 +51,7 @@ def test_every_struct_of_the_settings_has_a_table() -> None:
         if isinstance(each, type) and issubclass(each, msgspec.Struct) and each.__name__[0] != "_"
     }
 
-    assert set(TABLES.values()) == structs
+    assert set(TABLES.values()) == structs - {settings.Retired}  # in the row of `computers`
 
 
 def test_a_key_is_written_with_what_it_takes_its_default_and_the_meaning_that_the_page_has() -> (
@@ -104,10 +101,14 @@ def test_the_page_of_inputs_has_a_section_for_each_type() -> None:
 
 def test_the_index_leads_to_every_page_of_the_guide() -> None:
     index = page("index.md")
-    pages = [file.name for file in DOCS.glob("*.md") if file.name != "index.md"]
-    decisions = [f"decisions/{file.name}" for file in (DOCS / "decisions").glob("*.md")]
+    pages = [
+        file.relative_to(DOCS).as_posix()
+        for folder in ("", "reference", "decisions")
+        for file in (DOCS / folder).glob("*.md")
+        if file.name != "index.md"
+    ]
 
-    assert [name for name in [*pages, *decisions] if f"({name})" not in index] == []
+    assert [name for name in pages if f"({name})" not in index] == []
 
 
 def test_the_tour_ends_with_how_to_read_the_source() -> None:
@@ -153,8 +154,8 @@ def test_the_guide_is_in_its_order_from_why_to_how_to_add() -> None:
         "first-answer.md",
         "inputs.md",
         "configuration.md",
-        "metrics.md",
-        "alerts.md",
+        "reference/metrics.md",
+        "reference/alerts.md",
         "dashboards.md",
         "advice.md",
         "security.md",

@@ -31,11 +31,13 @@ from tests.support.records import event, folder_of
 from tests.support.shown_commands import Block, blocks, command_lines
 from tests.support.tools import require, skip
 
+pytestmark = pytest.mark.lint
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *(ROOT / folder / "README.md" for folder in ("alerts", "dashboards")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "reference").glob("*.md")),
 ]
 DATA = {"json", "promql", "python", "text", "toml", "yaml"}
 """Languages of fences in which there are no commands."""

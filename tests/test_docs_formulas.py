@@ -19,6 +19,7 @@ from esewatch.config.settings import Policy
 from esewatch.fold.state.rollups import day_start
 from tests.support.farm import build
 
+pytestmark = pytest.mark.lint
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "advice.md"
 QUARTER = 900
 CONFIGURATION = (

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
 ROOT = Path(__file__).resolve().parents[1]
 NOT_OURS = {"out", "build", "dist", "__pycache__", "node_modules"}
 TEXT = {
@@ -36,7 +37,8 @@ def files(*suffixes: str) -> list[Path]:
             for name in folders
             if name not in NOT_OURS and (name == ".ci" or not name.startswith("."))
         ]
-        found += [Path(folder, name) for name in names]
+        # The .git of a work tree is a file with a path of its machine.
+        found += [Path(folder, name) for name in names if name != ".git"]
     return sorted(file for file in found if file.suffix in (suffixes or TEXT) and file.is_file())
 
 
@@ -163,12 +165,16 @@ def test_every_make_target_that_the_documentation_names_exists() -> None:
     assert {(name, target) for name, target in named if target not in targets} == set()
 
 
-def test_the_changelog_says_what_is_not_released_yet() -> None:
+def test_the_changelog_says_in_60_lines_what_esewatch_does_and_each_change_in_one() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    unreleased = re.search(r"^## \[Unreleased\]\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    unreleased = re.search(
+        r"^## \[Unreleased\]\n(.*?)^### Changed\n\n(.*?)(?=^## |\Z)", text, re.M | re.S
+    )
 
     assert unreleased is not None
-    assert re.search(r"^- ", unreleased[1], re.MULTILINE)
+    does, changed = (part.rstrip().splitlines() for part in unreleased.groups())
+    assert 10 < len(does) <= 60
+    assert [line for line in changed if not line.startswith("- ")] == []
 
 
 def requirement_names(requirements: list[str]) -> list[str]:
@@ -192,12 +198,14 @@ def test_every_runtime_dependency_has_a_decision() -> None:
     assert undecided == []
 
 
-def test_decisions_are_numbered_without_a_gap_and_have_their_four_headings() -> None:
+def test_decisions_are_numbered_and_have_three_headings_at_most_25_lines_and_no_table() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
-    headings = [re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), re.M) for page in pages]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    headings = [re.findall(r"^## (.*)$", text, re.M) for text in texts]
 
     assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
     assert headings == [["Context", "Choice", "Price"]] * len(pages)
+    assert [text.splitlines()[0] for text in texts if text.count("\n") > 25 or "\n|" in text] == []
 
 
 def test_the_locks_hold_every_requirement_with_its_hash() -> None:

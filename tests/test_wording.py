@@ -15,6 +15,7 @@ import pytest
 from tests.rules.expressions import alerts
 from tests.support.sentences import Sentence, sentences
 
+pytestmark = pytest.mark.lint
 ROOT = Path(__file__).resolve().parents[1]
 PRIVATE = re.compile(
     r"\b(blind|mend(s|ed|ing)?|tells? of|told|as dealt with|no leave to|broken off|need be"
@@ -39,9 +40,9 @@ SHOWN = {"title", "description", "noValue", "displayName", "text", "label"}
 
 
 def pages() -> list[Path]:
-    docs = (ROOT / "docs").glob("*.md")
+    folders = (ROOT / "docs", ROOT / "docs" / "reference", ROOT / "docs" / "runbooks")
     others = [ROOT / each / "README.md" for each in (".", "alerts", "dashboards")]
-    return sorted([*docs, *(ROOT / "docs" / "runbooks").glob("*.md"), *others])
+    return sorted([*(page for folder in folders for page in folder.glob("*.md")), *others])
 
 
 def private(sentence: str) -> list[str]:

@@ -21,18 +21,13 @@ SPEAKING: Final = (AheadError, InUseError, LogError, OpenError, RunError, TruthE
 
 
 def command_line() -> argparse.ArgumentParser:
-    """The parser of all commands."""
     parser = Parser(
         prog="esewatch engine",
         description="The bundled reference engine: a small storage engine in the manner of ESE.",
         epilog="example: esewatch engine run --dir /tmp/month --profile month --days 30",
     )
     commands = parser.add_subparsers(
-        title="commands",
-        dest="command",
-        required=True,
-        metavar="COMMAND",
-        parser_class=Parser,
+        title="commands", dest="command", required=True, metavar="COMMAND", parser_class=Parser
     )
     add_run(commands)
     add_check(commands)
@@ -41,7 +36,6 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do one command; returns the exit status."""
     return done(command_line(), words, _failed)
 
 

@@ -4,7 +4,7 @@ Times are seconds since the Unix epoch, UTC, as floats (microseconds survive).
 Names (`computer`, `database`) are as logged; the fold makes the labels.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, Protocol
 
 import msgspec
@@ -62,7 +62,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str = ""
     """ESE instance or device, as the data has it; empty for counters of the computer."""
     labels: tuple[str, ...] = ()
-    """Values of the metric's labels beyond those of its owner, in the order of docs/metrics.md."""
+    """Values of the metric's labels beyond those of its owner, in the order of the metrics page."""
     scale: float = 1.0
     """Base units (seconds, bytes, ratio) in one unit of the counter."""
     wraps: bool = True
@@ -109,6 +109,18 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_time: float
 
 
+class Heard(msgspec.Struct, frozen=True, gc=False):
+    """Records of other providers than ESE in the log that events come by: they show that the
+    computer was heard (semantics.md 5a).
+
+    `times` has at least the first and the last of each few hours, in epoch seconds.
+    """
+
+    computer: str
+    channel: str
+    times: tuple[float, ...]
+
+
 class CountersSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The counters that are looked for, and whether an input exposes them: `name` -> present.
 
@@ -147,6 +159,8 @@ class HeaderSeen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bad_checksums: int | None = None
     corrected: int | None = None
     correction_failed: int | None = None
+    signature: str = ""
+    """Identity of the database: one that is created anew has another."""
 
 
 class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -170,6 +184,8 @@ class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     verdict: str = ""
     """Verdict of `check` on a mount of the copy; empty: it was not asked."""
     verdict_reason: str = ""
+    confirmed: tuple[int, ...] = ()
+    """Known bad pages that are as the flush map of the copy says, so that no write was lost."""
 
 
 class PagesScanned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -240,6 +256,26 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return ": ".join(part for part in (self.path, self.place, self.reason) if part)
 
 
+class FileTold(msgspec.Struct, gc=False):
+    """The content of a file: computers as logged, its youngest time (epoch seconds). Times after
+    `until` are impossible."""
+
+    until: float
+    computers: set[str] = msgspec.field(default_factory=set)
+    youngest: float = 0.0
+
+    def note(self, records: Iterable[Record], heard: Iterable[Heard]) -> None:
+        for record in records:
+            self.computers.add(record.computer)
+            time = record.last_time if isinstance(record, Coverage) else record.time
+            if time is not None and self.youngest < time <= self.until:
+                self.youngest = time
+        for each in heard:
+            self.computers.add(each.computer)
+            possible = (time for time in each.times if time <= self.until)
+            self.youngest = max(self.youngest, *possible, 0.0)
+
+
 class Batch(msgspec.Struct, kw_only=True, gc=False):
     """The records that a source hands out at once: at most a few thousand.
 
@@ -250,7 +286,12 @@ class Batch(msgspec.Struct, kw_only=True, gc=False):
     """
 
     records: list[Record] = msgspec.field(default_factory=list)
+    heard: list[Heard] = msgspec.field(default_factory=list)
+    files: dict[str, FileTold] = msgspec.field(default_factory=dict)
+    """By path, of a final poll: what its records come from."""
     unreadable: list[Unreadable] = msgspec.field(default_factory=list)
+    remarks: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    """(path, how its times were read), as `the times in PATH …` goes on; may repeat."""
     positions: dict[str, bytes | None] = msgspec.field(default_factory=dict)
     backlog_bytes: int = 0
     caught_up: bool = False
@@ -258,6 +299,9 @@ class Batch(msgspec.Struct, kw_only=True, gc=False):
     """All partitions of a topic, and those that this process owns."""
     folded: bool = False
     """The source has folded records into states of its own."""
+    inputs: list[tuple[int, int]] = msgspec.field(default_factory=list)
+    """(number of a record, input that it and the next ones are from: `fold.channels.overlaps`);
+    empty where all are from one, the source."""
 
 
 class Source(Protocol):

@@ -13,7 +13,7 @@ What the registry had before is noted in %ProgramData%\esewatch\install.json, fo
 the new version and keeps configuration, state and what was noted. -WhatIf says what would be done.
 
 .PARAMETER Python
-python.exe of an installation for all users, 3.11 to 3.13. Default: the one that py.exe finds.
+python.exe of an installation for all users, 3.11 or later. Default: the one that py.exe finds.
 
 .PARAMETER Source
 Folder of the sources, or a wheel of esewatch. Default: the sources that this script is part of.
@@ -77,7 +77,7 @@ function Find-Python {
     }
     $found = & $Python -c 'import sys; print(sys.version_info[0] * 100 + sys.version_info[1], sys.base_exec_prefix, sep=chr(10))'
     if ($LASTEXITCODE -ne 0) { throw "$Python does not run" }
-    if ([int] $found[0] -lt 311 -or [int] $found[0] -gt 313) { throw "$Python is not Python 3.11 to 3.13" }
+    if ([int] $found[0] -lt 311) { throw "$Python is not Python 3.11 or later" }
     # Who can change the interpreter could do all that the service may do. A virtual environment starts a second process, which the service manager does not know.
     $path = Join-Path $found[1] 'python.exe'
     $safe = @($env:ProgramFiles, ${env:ProgramFiles(x86)}) | Where-Object { $_ }
@@ -142,8 +142,7 @@ function Install-Service {
     New-ItemProperty -Path $Events -Name EventMessageFile -PropertyType ExpandString -Force -Value '%SystemRoot%\System32\EventCreate.exe' | Out-Null
     New-ItemProperty -Path $Events -Name TypesSupported -PropertyType DWord -Force -Value 7 | Out-Null
     Invoke-Program sc.exe @('config', $Name, 'obj=', $Account) | Out-Null
-    Invoke-Program sc.exe @('failure', $Name, 'reset=', '86400', 'actions=', 'restart/10000/restart/60000/restart/600000') | Out-Null
-    Invoke-Program sc.exe @('failureflag', $Name, '1') | Out-Null
+    Invoke-Program sc.exe @('failure', $Name, 'reset=', '86400', 'actions=', 'restart/10000') | Out-Null
 }
 
 function Set-Folders {

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from eselab.base.plan import DAY, DatabasePlan, MailPlan, Plan, WindowPlan
 from eselab.machine.machine import Machine
-from esewatch.advice.history.history import History, history
+from esewatch.advice.history.history import History, histories
 from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.advice.window.window_rules import Action
 from esewatch.config import DatabaseRule, Policy, Settings, Window, policy_for
@@ -175,7 +175,7 @@ class Agent:
         settings = settings_with(seconds, self._times)
         self.folder.reconfigure(settings)
         ((computer, database),) = self.folder.state.databases
-        return history(self.folder.state, settings, computer, database)
+        return histories(self.folder.state, settings)[computer, database]
 
     def close(self) -> None:
         """Let go of the files."""

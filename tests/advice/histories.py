@@ -17,7 +17,7 @@ NOON = 1_183_291_200.0
 
 
 def window(hours: float = 4, **changes: Any) -> Window:
-    return Window(start=datetime.time(1), duration=hours * HOUR, **changes)
+    return Window(**{"start": datetime.time(1), "duration": hours * HOUR, **changes})
 
 
 def opening(ago: int) -> float:

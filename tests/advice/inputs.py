@@ -4,9 +4,7 @@ A `Case` is one folder of logs whose right advice is known from the engine's own
 what `esewatch advise` prints of any files.
 """
 
-import contextlib
 import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,6 +16,7 @@ import msgspec
 from esewatch.cli import main
 from tests.advice.closed_loop import NAME, NOON, RIGHT, world
 from tests.eselab.running import START, machine
+from tests.support import in_process
 from tests.support.evtx_writer import EvtxWriter
 
 DAY = timedelta(days=1)
@@ -290,12 +289,9 @@ class Told(NamedTuple):
 
 def told(configuration: Path | None, paths: Sequence[str], *options: str) -> Told:
     """`esewatch advise --format json` of these files, or what `options` make of it."""
-    out, error = io.StringIO(), io.StringIO()
     given = ["--config.file", str(configuration)] if configuration else []
     shape = options or ("--format", "json")
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
-        status = main(["advise", *shape, *given, *paths])
-    return Told(status, out.getvalue(), error.getvalue())
+    return Told(*in_process.run(main, "advise", *shape, *given, *paths))
 
 
 def read_json(line: str) -> dict[str, Any]:

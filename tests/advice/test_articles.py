@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from esewatch.advice.history.history import history
+from esewatch.advice.history.history import histories
 from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.config import DatabaseRule, Settings, Window, policy_for
 from esewatch.fold.folder import Folder
@@ -121,7 +121,7 @@ def folded(sources: Iterable[Source]) -> Folder:
 
 def judged(folder: Folder, settings: Settings, now: float) -> WindowAdvice:
     ((computer, database),) = folder.state.databases
-    found = history(folder.state, settings, computer, database)
+    found = histories(folder.state, settings)[computer, database]
     return window_advice(found, policy_for(settings, computer, database), now)
 
 
@@ -252,7 +252,7 @@ def test_real_domain_controllers_have_no_window(name: str) -> None:
 
     for computer, database in state.databases:
         now = state.databases[(computer, database)].last_seen + HOUR
-        found = history(state, Settings(), computer, database)
+        found = histories(state, Settings())[computer, database]
         advice = window_advice(found, policy_for(Settings(), computer, database), now)
         assert (advice.action, advice.rule) == ("not_applicable", "cycles")
         assert advice.recommended_seconds is None

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from eselab.base.plan import CopyPlan
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
 from esewatch.advice.history.history import histories
+from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Policy, Settings
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.snapshot import families
@@ -54,7 +55,7 @@ def read(folder: Path) -> State:
 
 
 def expect_firing(
-    state: State, told: Sequence[Advice], now: float, wanted: Told, folder: Path
+    state: State, told: Sequence[Judgement], now: float, wanted: Told, folder: Path
 ) -> None:
     """The alert fires for these alone when all metrics stood as they are now for two hours."""
     series = []

@@ -1,9 +1,8 @@
 """Directories that nothing ever verified are named in one sentence, not each by itself."""
 
-from typing import Any
-
-from esewatch.advice.advise import Advice, advise
-from esewatch.advice.unproven import is_never_proven, never_proven, never_proven_text
+from esewatch.advice.advise import advise
+from esewatch.advice.judgement import Judgement
+from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import DatabaseRule, Policy, Settings
 from tests.advice.window.test_garbage_collection import NTDS, cycles
 from tests.support.records import DAY, EPOCH, folder_of
@@ -11,7 +10,7 @@ from tests.support.records import DAY, EPOCH, folder_of
 PATH = "c:\\windows\\ntds\\ntds.dit"
 
 
-def advised(days: float, settings: Settings, *computers: str) -> tuple[Advice, ...]:
+def advised(days: float, settings: Settings, *computers: str) -> tuple[Judgement, ...]:
     records = [each for name in computers for each in cycles({**NTDS, "computer": name}, days)]
     return advise(folder_of(records, settings=settings).state, settings, EPOCH + days * DAY)
 
@@ -20,7 +19,7 @@ def test_many_domain_controllers_are_one_sentence() -> None:
     names = [f"DC{number:02}" for number in range(40)]
     told = advised(8, Settings(), *names)
 
-    assert {(each.findings, each.verdict) for each in told} == {((), "ok")}
+    assert {(each.findings, each.verdict) for each in told} == {((), "unproven")}
     assert never_proven_text(never_proven(told)) == (
         f"no verification is known for 40 directories ({PATH} on dc00, {PATH} on dc01,"
         f" {PATH} on dc02 and 37 more): the maintenance of a directory does not read every page;"
@@ -37,14 +36,3 @@ def test_nothing_is_said_before_a_week_nor_where_it_is_asked_for() -> None:
     assert never_proven([one]) == []
     observed = Settings(databases=[DatabaseRule(match="*", tier="observed")])
     assert never_proven(advised(10, observed, "DC01")) == []
-
-
-def test_the_state_tells_the_same() -> None:
-    key = ("dc01", PATH)
-    given: dict[str, Any] = {"key": key, "settings": Settings(), "model": "garbage_collection"}
-    assert is_never_proven(**given, verified=False, known=7 * DAY)
-    assert not is_never_proven(**given, verified=False, known=6.9 * DAY)
-    assert not is_never_proven(**given, verified=True, known=9 * DAY)
-    assert not is_never_proven(**{**given, "model": "window"}, verified=False, known=9 * DAY)
-    asked = Settings(policy=Policy(verify_within=9 * DAY))
-    assert not is_never_proven(**{**given, "settings": asked}, verified=False, known=9 * DAY)

@@ -1,4 +1,4 @@
-"""The bench of the kernels, with little to do: what it compares, and how it fails."""
+"""The bench of the kernel, with little to do: what it compares, and how it fails."""
 
 from pathlib import Path
 
@@ -14,12 +14,11 @@ def _little_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "ROUNDS", 1)
 
 
-def test_the_compiled_kernel_is_compared_with_numpy_and_with_an_xor_sum() -> None:
+def test_the_compiled_kernel_is_compared_with_an_xor_sum() -> None:
     compiled_kernel()
     figures = kernel.run()
 
-    assert [figure.limit for figure in figures] == [5, 0.4, 5, 0.4]
-    assert ["numpy" in figure.what for figure in figures] == [True, False] * 2
+    assert [figure.limit for figure in figures] == [0.4, 0.4]
     assert all(figure.measured > 0 for figure in figures)
 
 

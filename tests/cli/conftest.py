@@ -12,6 +12,7 @@ from types import FrameType
 import pytest
 
 from tests.support.farm import build
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def asked() -> Iterator[Callable[[], str]]:
         stops.put("stop")
 
     def wait() -> str:
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with contextlib.suppress(queue.Empty):
                 return stops.get(timeout=0.05)

@@ -19,6 +19,7 @@ from esewatch.expose.http.server import HttpServer
 from esewatch.journal import Journal
 from esewatch.sources.registry import build_sources
 from tests.support.evtx_writer import EvtxWriter
+from tests.support.patience import PATIENCE
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -102,7 +103,7 @@ class Site:
         thread = threading.Thread(target=daemon.run)
         thread.start()
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + PATIENCE
             while not daemon.ready()[0] or not self._settled(daemon):
                 assert time.monotonic() < end, daemon.ready()[1]
                 time.sleep(0.05)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from esewatch.cli import main
-from esewatch.cli.scan import scan_options
+from esewatch.cli.scan import command
 
 
 class OneDisk:
@@ -28,5 +28,5 @@ class OneDisk:
 
 
 if __name__ == "__main__":
-    vars(scan_options)["Topology"] = OneDisk
+    vars(command)["Topology"] = OneDisk
     sys.exit(main())

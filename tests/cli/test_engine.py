@@ -30,6 +30,7 @@ from tests.eselab.commanding import (
     run,
     started,
 )
+from tests.support.patience import PATIENCE
 
 
 @contextmanager
@@ -142,7 +143,7 @@ def test_a_standard_input_that_is_closed_from_the_start_has_ended(tmp_path: Path
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
@@ -178,7 +179,7 @@ def shown(*words: object) -> bytes:
         pass
     finally:
         os.close(terminal)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
     return found
 
 

@@ -11,6 +11,7 @@ from tests.reliability.test_inputs import append
 from tests.reliability.test_names import log_events
 from tests.support.edb import write_edb
 from tests.support.evtx_writer import chunk_start, flip_bit
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="other systems allow no such file names"
@@ -62,7 +63,7 @@ def test_a_hostile_word_of_the_command_line_is_shown_escaped() -> None:
         [sys.executable, "-m", "esewatch", "advise", "--no-such-\x1b[31m"],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     text = (done.stdout + done.stderr).decode()
     assert done.returncode == 2

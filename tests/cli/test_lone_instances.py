@@ -19,7 +19,7 @@ RISKS = {
     454: ("-501",),
     455: ("E:\\logs\\E01.log", "-1811"),
     492: ("E:\\logs\\",),
-    104: ("0", "-1022", ""),
+    104: ("0", "-510", ""),
     623: ("0", "512", "0x1", "0x0", "0x0", "0x0", "0"),
 }
 
@@ -72,7 +72,7 @@ def test_it_is_over_when_the_instance_came_up(
     came_up = (105, (*SG07, "0", "1"))
     path = log_of(tmp_path, (454, (*SG07, "-501")), came_up, level="Information")
 
-    assert advised(path, capsys) == (0, [])
+    assert advised(path, capsys) == (2, [])
 
 
 def test_damage_failed_writes_and_reports_need_a_person_too(
@@ -109,7 +109,7 @@ def test_the_service_of_another_program_that_did_not_start_is_no_risk_for_a_serv
     of_updates = ("wuaueng.dll", "1234", "SUS20ClientDataStore: ")
     path = log_of(tmp_path, (454, (*of_updates, "-543")), (412, of_updates))
 
-    assert advised(path, capsys) == (0, [])
+    assert advised(path, capsys) == (2, [])
 
 
 @pytest.mark.parametrize("tool_first", [True, False])

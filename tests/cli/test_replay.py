@@ -15,7 +15,7 @@ from prometheus_client.openmetrics.parser import text_fd_to_metric_families
 
 from esewatch.cli import main
 from esewatch.cli.output import ended_by_signals
-from esewatch.expose.replay.replay_size import TextSize
+from esewatch.expose.replay.replay_files import TextSize
 from tests.support.evtx_writer import EvtxWriter
 
 HEAD = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]

@@ -61,7 +61,7 @@ def test_the_last_line_of_the_output_is_the_result(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["report", str(log), "-o", str(tmp_path / "report.html")])
-    assert capsys.readouterr().out == "1 database: 1 never verified\n"
+    assert capsys.readouterr().out == "1 database: 1 not verified\n"
     main(["report", str(log), str(tmp_path / "x.evtx"), "-o", str(tmp_path / "report.html")])
     assert capsys.readouterr().out.endswith("; 1 input could not be read\n")
 
@@ -161,11 +161,11 @@ def test_logs_without_an_ese_record_are_no_good_news(
 ) -> None:
     (tmp_path / "notes.txt").write_text("nothing of a database\n")
     page = tmp_path / "report.html"
-    assert main(["report", str(tmp_path / "notes.txt"), "-o", str(page)]) == 1
-    assert capsys.readouterr().out == (
-        "no ESE database in 1 input (no ESE record): nothing is known of any database\n"
-    )
-    assert "bad pages" not in Page(page.read_text()).text
+    assert main(["report", str(tmp_path / "notes.txt"), "-o", str(page)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "not judged: no ESE database in 1 input (no ESE record)\n"
+    assert "not judged: no ESE event is in what was read" in err
+    assert "●" not in Page(page.read_text()).text
 
 
 def test_an_output_that_cannot_be_written_is_said_before_anything_is_read(
@@ -390,3 +390,42 @@ def test_details_in_a_folder_whose_name_is_no_text(log: Path, tmp_path: Path) ->
 
     assert main(command) in {0, 1}
     assert "e%FE/0001.html" in page.read_text()
+
+
+DIRECTORY = ("NTDS ISAM", ["NTDS", "612", "NTDSA: ", "1", "c:\\windows\\ntds\\ntds.dit"])
+SEARCH = ("ESENT", ["svchost", "9", "Inst: ", "1", "c:\\ProgramData\\App\\app.edb"])
+TEMPORARY = ("ESENT", ["svchost", "9", "W: ", "1", "c:\\Users\\a\\WebCache\\WebCacheV01.dat"])
+OTHER = ("MSExchangeIS", ["nothing", "of", "ours"])
+
+
+@pytest.mark.parametrize(
+    ("of", "expected"),
+    [
+        (OTHER, (2, "not judged: no ESE event is in what was read. Export the log")),
+        (SEARCH, (0, "not judged: the only database is of a kind that is not watched")),
+        (TEMPORARY, (2, "(temporary and system ones are left out)")),
+        (DIRECTORY, (0, "not verified: no verification of 1 watched database is known.")),
+    ],
+    ids=["none", "observed", "ignored", "unproven"],
+)
+@pytest.mark.parametrize("command", ["report", "advise"])
+def test_nothing_judged_is_not_zero(
+    command: str,
+    of: tuple[str, list[str]],
+    expected: tuple[int, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """semantics.md 5a: the exit status over no database, only observed and only unproven ones."""
+    log, page = tmp_path / "a.evtx", tmp_path / "report.html"
+    with EvtxWriter(log) as writer:
+        writer.write(326, of[1], provider=of[0], time=NOW)
+    output = ["-o", str(page)] if command == "report" else []
+    assert main([command, str(log), *output]) == expected[0]
+    out, err = capsys.readouterr()
+    assert expected[1] in err
+    assert "every watched one is verified" not in out
+    if command == "report":
+        text = Page(page.read_text(encoding="utf-8")).text
+        assert "not judged – copies with bad pages or damage" in text
+        assert "0 ● copies with bad pages" not in text

@@ -25,12 +25,15 @@ from esewatch.config import (
     load,
     policy_for,
     rule_for,
+    window_for,
 )
+from esewatch.config import settings as settings_module
 from esewatch.config.settings import DAYS, default_journal
 from esewatch.model import ConfigError
 from tests.support.each import of_each
 
 FILES = Path(__file__).parent
+NIGHTLY = Window(start=datetime.time(1), duration=3600.0)
 INVALID = sorted(path.name for path in FILES.glob("invalid-*.yml"))
 GOOD = sorted(path.name for path in FILES.glob("good-*.yml"))
 
@@ -137,7 +140,7 @@ def test_every_key_of_a_full_file_arrives() -> None:
             ratio_low=40.0,
             min_pages_read=50000,
             backup_within=2 * 86400.0,
-            source_silent=math.inf,
+            silent_after=math.inf,
             cache_per_mailbox=3 << 20,
         ),
         journal="/var/lib/esewatch/journal.db",
@@ -345,6 +348,25 @@ def test_the_first_rule_that_fits_wins() -> None:
     assert first == settings.databases[0]
     assert second == settings.databases[1]
     assert rule_for(settings, "ex01", "c:\\windows\\ntds.dit") is None
+
+
+def test_the_rules_are_matched_once_for_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    whole = settings_module.glob_matches
+
+    def matches(pattern: str, text: str) -> bool:
+        asked.append(pattern)
+        return whole(pattern, text)
+
+    monkeypatch.setattr(settings_module, "glob_matches", matches)
+    rules = [DatabaseRule(match="a*"), DatabaseRule(match="b*", window="nightly")]
+    settings = Settings(databases=rules, windows={"nightly": NIGHTLY})
+    for _ in range(3):
+        assert rule_for(settings, "ex01", "b.edb") is rules[1]
+        assert window_for(settings, "b.edb", "ex01") is NIGHTLY
+        assert policy_for(settings, "b.edb", "ex01") is settings.policy
+    assert asked == ["a*", "b*"]
+    assert rule_for(msgspec.structs.replace(settings, databases=[]), "ex01", "b.edb") is None
 
 
 def test_a_rule_may_ask_for_a_computer() -> None:

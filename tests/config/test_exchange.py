@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.config import CopyOf, DatabaseRule, Settings, Window, load, rule_for
-from esewatch.config.exchange import Imported, from_exchange
-from esewatch.config.exchange_schedule import ScheduleError, openings
+from esewatch.config.exchange import Imported, ScheduleError, from_exchange, openings
 from esewatch.config.settings import DAYS
 from esewatch.model import ConfigError
 

@@ -1,6 +1,6 @@
 import pytest
 
-from esewatch.config.secrets import masked
+from esewatch.config.tree import masked
 from tests.support.processor import processor_seconds
 
 

@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from esewatch.advice import advise as advising
 from esewatch.advice.advise import Judged, advise
+from esewatch.advice.history.derived import derived
 from esewatch.advice.history.history import History
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Policy, Settings, default_settings
 from esewatch.config.settings import DatabaseRule
 from esewatch.daemon import advisor
 from esewatch.daemon.advisor import MOST, OLD_SECONDS, Advisor
-from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes.transitions import pack
@@ -54,19 +55,27 @@ def fleet(count: int) -> State:
     return State(databases={(each.computer, each.database): each for each in made})
 
 
+def advised(
+    advisor: Advisor, state: State, settings: Settings, now: float
+) -> tuple[Judgement, ...]:
+    """The advice of one snapshot."""
+    derived(state, settings, judge=advisor.prepare(state, settings, now))
+    return advisor.advise(state, settings, now)
+
+
 def test_it_says_what_advise_says() -> None:
-    assert Advisor().advise(example(), SETTINGS, NOW) == advise(example(), SETTINGS, NOW)
+    assert advised(Advisor(), example(), SETTINGS, NOW) == advise(example(), SETTINGS, NOW)
 
 
 def test_nothing_is_judged_twice_while_nothing_happens(judged: list[tuple[str, str]]) -> None:
     found, state = Advisor(), example()
-    found.advise(state, SETTINGS, NOW)
+    advised(found, state, SETTINGS, NOW)
     assert sorted(judged) == sorted(state.databases)
     judged.clear()
-    found.advise(state, SETTINGS, NOW + OLD_SECONDS - 1)
+    advised(found, state, SETTINGS, NOW + OLD_SECONDS - 1)
     assert judged == []
     later = NOW + OLD_SECONDS
-    assert found.advise(state, SETTINGS, later) == advise(state, SETTINGS, later)
+    assert advised(found, state, SETTINGS, later) == advise(state, SETTINGS, later)
     assert sorted(judged) == sorted(state.databases)
 
 
@@ -84,21 +93,21 @@ def test_a_clock_that_was_set_back_does_not_keep_old_advice(
     judged: list[tuple[str, str]],
 ) -> None:
     found, state = Advisor(), example()
-    found.advise(state, SETTINGS, NOW)
+    advised(found, state, SETTINGS, NOW)
     judged.clear()
-    found.advise(state, SETTINGS, NOW - DAY)
+    advised(found, state, SETTINGS, NOW - DAY)
     assert sorted(judged) == sorted(state.databases)
 
 
 def test_a_database_with_news_is_judged_at_once_and_alone(judged: list[tuple[str, str]]) -> None:
     found, state = Advisor(), example()
-    found.advise(state, SETTINGS, NOW)
+    advised(found, state, SETTINGS, NOW)
     judged.clear()
     state.databases[PRIV06].transitions = pack([Transition(NOW - 1, 1, 700)])
     state.databases[PRIV03].bad_pages = [
         BadPage(page=1, kind="corrected", first=NOW - 1, last=NOW - 1)
     ]
-    assert found.advise(state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
+    assert advised(found, state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
     assert sorted(judged) == [PRIV06, PRIV03]
 
 
@@ -109,30 +118,30 @@ def test_a_database_whose_errors_are_acknowledged_is_judged_at_once(named: list[
     state.databases[PRIV06].bad_pages = [
         BadPage(page=1, kind="uncorrectable", first=NOW - 90, last=NOW - 90)
     ]
-    (before,) = found.advise(state, SETTINGS, NOW)
+    (before,) = advised(found, state, SETTINGS, NOW)
     assert "investigate" in {each.finding for each in before.findings}
 
     acknowledge(folder, *PRIV06, named)
 
-    (after,) = found.advise(state, SETTINGS, NOW)
+    (after,) = advised(found, state, SETTINGS, NOW)
     assert "investigate" not in {each.finding for each in after.findings}
 
 
 def test_new_settings_are_taken_up_at_once() -> None:
     found = Advisor()
-    found.advise(example(), SETTINGS, NOW)
+    advised(found, example(), SETTINGS, NOW)
     other = Settings(databases=[DatabaseRule(match="*", tier="watched", model="window")])
-    assert found.advise(example(), other, NOW) == advise(example(), other, NOW)
+    assert advised(found, example(), other, NOW) == advise(example(), other, NOW)
 
 
 def test_what_is_gone_or_ignored_has_no_advice() -> None:
     found, state = Advisor(), example()
-    found.advise(state, SETTINGS, NOW)
+    advised(found, state, SETTINGS, NOW)
     del state.databases[PRIV06]
-    places = [(each.computer, each.database) for each in found.advise(state, SETTINGS, NOW)]
+    places = [(each.computer, each.database) for each in advised(found, state, SETTINGS, NOW)]
     assert places == sorted(state.databases)
     ignoring = Settings(databases=[DatabaseRule(match="*search*", tier="ignored")])
-    left = {(each.computer, each.database) for each in found.advise(state, ignoring, NOW)}
+    left = {(each.computer, each.database) for each in advised(found, state, ignoring, NOW)}
     assert left == state.databases.keys() - {SEARCH}
 
 
@@ -140,10 +149,10 @@ def test_a_large_fleet_is_judged_in_parts_and_advised_when_all_are(
     judged: list[tuple[str, str]],
 ) -> None:
     found, state = Advisor(), fleet(2 * MOST + 1)
-    assert found.advise(state, SETTINGS, NOW) == ()
-    assert found.advise(state, SETTINGS, NOW) == ()
+    assert advised(found, state, SETTINGS, NOW) == ()
+    assert advised(found, state, SETTINGS, NOW) == ()
     assert len(judged) == 2 * MOST
-    assert found.advise(state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
+    assert advised(found, state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
     assert len(judged) == len(set(judged)) == 2 * MOST + 1
 
 
@@ -151,21 +160,13 @@ def test_the_new_come_before_the_changed_and_these_before_the_old(
     judged: list[tuple[str, str]],
 ) -> None:
     found, state = Advisor(), fleet(MOST)
-    found.advise(state, SETTINGS, NOW)
+    advised(found, state, SETTINGS, NOW)
     judged.clear()
     new, changed = small(9999), state.databases["ex01", "e:\\0007.edb"]
     state.databases[new.computer, new.database] = new
     changed.last_seen = NOW
-    found.advise(state, SETTINGS, NOW + OLD_SECONDS)
+    advised(found, state, SETTINGS, NOW + OLD_SECONDS)
     assert len(judged) == MOST
-    assert judged[:3] == [
-        ("ex01", "e:\\9999.edb"),
-        ("ex01", "e:\\0007.edb"),
-        ("ex01", "e:\\0000.edb"),
-    ]
-
-
-def test_its_families_are_those_of_its_advice() -> None:
-    made = Advisor().families(example(), SETTINGS, NOW)
-    assert made == advice_families(advise(example(), SETTINGS, NOW))
-    assert {each.name for each in made} >= {"ese_window_advice", "ese_finding"}
+    assert {f"e:\\{number}.edb" for number in ("9999", "0007", "0000")} <= {
+        database for _, database in judged
+    }

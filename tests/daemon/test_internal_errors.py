@@ -1,8 +1,6 @@
 """What raises within the daemon costs itself and nothing else."""
 
-import _thread
 import importlib
-import itertools
 import json
 import threading
 import time
@@ -14,17 +12,18 @@ import msgspec
 import pytest
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import internal_errors, loop, poller, publisher
+from esewatch.daemon import internal_errors, loop, publisher
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.loop import Daemon
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal, quarantine
 from esewatch.journal.quarantine import Quarantine
-from esewatch.model import Batch, JournalError, Record
+from esewatch.model import Batch, Record
 from tests.daemon.test_loop import Scripted, batch, exposed
 from tests.e2e.harness import wait_for
-from tests.support.records import DAY, EPOCH, LABEL, event
+from tests.support.patience import PATIENCE
+from tests.support.records import DAY, EPOCH, event
 
 FOLD = "ese_events_total"
 
@@ -43,10 +42,10 @@ def run(tmp_path: Path, *sources: Scripted) -> Daemon:
     thread = threading.Thread(target=found.run)
     thread.start()
     for source in sources:
-        assert source.done.wait(20)
+        assert source.done.wait(PATIENCE)
     wait_for("all is read", lambda: not found._unread())
     found.stop()
-    thread.join(20)
+    thread.join(PATIENCE)
     found._publish()
     return found
 
@@ -132,21 +131,7 @@ def test_the_quarantine_is_bounded_private_and_never_in_the_way(
     assert "is not kept" in caplog.text
 
 
-@pytest.mark.parametrize("call", range(1, 6))
-def test_without_memory_for_a_record_the_whole_batch_is_taken_in_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
-) -> None:
-    fail(monkeypatch, Folder, "_event", MemoryError(), call)
-    found = run(tmp_path, Scripted("a", [five()]))
-    assert figure(found, FOLD) == 5
-    assert figure(found, "esewatch_source_records_total") == 5
-    assert figure(found, "esewatch_source_duplicates_total") == 0
-    assert figure(found, "esewatch_source_set_aside_total") == 0
-    assert figure(found, "esewatch_internal_errors_total", part="fold") == 1
-    found.close()
-
-
-@pytest.mark.parametrize("error", [MemoryError(), TypeError("odd"), OSError(28, "no space")])
+@pytest.mark.parametrize("error", [TypeError("odd"), OSError(28, "no space")])
 @pytest.mark.parametrize("call", [1, 2])
 def test_a_commit_that_cannot_be_made_keeps_the_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, call: int
@@ -201,9 +186,9 @@ def test_a_source_that_raises_goes_on_from_the_journal_in_a_new_one(tmp_path: Pa
     )
     thread = threading.Thread(target=found.run)
     thread.start()
-    assert second.done.wait(20)
+    assert second.done.wait(PATIENCE)
     found.stop()
-    thread.join(20)
+    thread.join(PATIENCE)
     found._publish()
     assert first.done.is_set()
     assert second.restored == {"file": b"1"}
@@ -233,7 +218,7 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
 ) -> None:
     where, name = {
         "families": (publisher, "families"),
-        "advice": (Advisor, "families"),
+        "advice": (Advisor, "advise"),
     }[which]
     fail(monkeypatch, where, name, KeyError("odd"), *range(1, 1000))
     found = run(tmp_path, Scripted("a", [five()]))
@@ -298,70 +283,9 @@ def test_a_defect_in_the_cycle_is_told_and_the_daemon_goes_on(
     found.close()
 
 
-@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
-@pytest.mark.parametrize("call", [1, 2])
-def test_a_thread_that_cannot_start_costs_one_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, call: int
-) -> None:
-    start, starts = _thread.start_new_thread, itertools.count(1)
-
-    def fails_once(work: Callable[..., object], given: tuple[object, ...]) -> int:
-        if next(starts) == call:
-            raise error
-        return start(work, given)
-
-    monkeypatch.setattr(_thread, "start_new_thread", fails_once)
-    monkeypatch.setattr(poller, "PATIENCE_SECONDS", 0.01)
-    slow = Scripted("slow", [])
-    normal = slow.poll
-
-    def poll(*, final: bool = False) -> Iterator[Batch]:
-        time.sleep(0.05)  # so that it gets a thread of its own, and the others a new one
-        yield from normal(final=final)
-
-    monkeypatch.setattr(slow, "poll", poll)
-    found = run(tmp_path, Scripted("a", [five()]), slow, Scripted("b", []))
-    assert figure(found, FOLD) == 5
-    assert figure(found, "esewatch_source_up") == 3
-    found.close()
-
-
 def test_a_set_aside_record_is_one_that_can_be_written_down(tmp_path: Path) -> None:
     record: Record = event(700, 0, fields={"odd": 1 << 80}, database="b\udcff")
     kept = Quarantine(tmp_path / "q")
     kept.keep("a", record, ValueError("x"))
     (line,) = kept.path.read_bytes().splitlines()
     assert str(1 << 80) in msgspec.json.decode(line)["record"]
-
-
-def test_a_command_while_the_state_is_read_again_is_no_success_and_nothing_of_it_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bad = batch(event(474, 0, 1, fields={"page_number": 17}))
-    found = run(tmp_path, Scripted("a", [[bad]]))
-    with monkeypatch.context() as short:
-        fail(short, Folder, "fold", MemoryError(), 1)
-        assert not found._take("a", batch(event(704, 1, 2)))
-    with pytest.raises(JournalError, match="memory was short"):
-        found.ack("ex01", LABEL, [17])
-    found._load_again()
-    assert found.ack("ex01", LABEL, [17]).pages == 1
-    found.close()
-
-
-def test_a_batch_that_was_folded_in_part_is_not_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = run(tmp_path, Scripted("a", [[batch(event(704, 0, 1))]]))
-    with monkeypatch.context() as short:
-        fail(short, Folder, "_event", MemoryError(), 2)
-        assert not found._take("a", batch(event(704, 1, 2), event(704, 2, 3)))
-    found._publish()
-    counted = 'event_id="704",provider="ESE"}'
-    assert f"{counted} 1.0" in exposed(found)
-    assert 'esewatch_internal_errors_total{part="fold"} 1.0' in exposed(found)
-    found._load_again()
-    assert found._take("a", batch(event(704, 1, 2), event(704, 2, 3)))
-    found._publish()
-    assert f"{counted} 3.0" in exposed(found)
-    found.close()

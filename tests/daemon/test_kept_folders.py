@@ -120,7 +120,7 @@ def test_databases_of_a_partition_are_shown_when_its_first_reading_is_done(
 
 def shown(daemon: Daemon) -> tuple[list[str], list[str]]:
     """Computers of databases with known bad pages, and sources, as the metrics have them."""
-    samples = [each for family in daemon._shown for each in family.samples]
+    samples = [each for family in daemon.snapshot.collect() for each in family.samples]
     pages = [each.labels["computer"] for each in samples if each.name == "ese_known_bad_pages"]
     sources = [each.labels["source"] for each in samples if each.name == "esewatch_source_up"]
     return sorted(set(pages)), sorted(sources)

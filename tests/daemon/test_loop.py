@@ -2,6 +2,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.core import Metric
@@ -24,6 +25,7 @@ from esewatch.model import (
 )
 from esewatch.sources.registry import build_sources
 from tests.sources.test_registry import COUNTERS, EVENTS
+from tests.support.patience import PATIENCE
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event
 
 Script = list[list[Batch] | Exception]
@@ -73,9 +75,9 @@ def run(tmp_path: Path, *sources: Scripted) -> Daemon:
     thread = threading.Thread(target=found.run)
     thread.start()
     for source in sources:
-        assert source.done.wait(20)
+        assert source.done.wait(PATIENCE)
     found.stop()
-    thread.join(20)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     return found
 
@@ -116,7 +118,7 @@ def test_a_snapshot_made_right_before_a_batch_is_folded_does_not_delay_the_next(
 ) -> None:
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", [])])
     monkeypatch.setattr(found, "_lock", PublishesFirst(found))
-    assert found._take("a", batch(event(700, 0, 1)))
+    found._take("a", batch(event(700, 0, 1)))
     assert found._schedule.due(more=False)
     found.close()
 
@@ -151,7 +153,7 @@ def test_after_a_kill_within_the_first_reading_nothing_is_shown_until_it_is_done
 ) -> None:
     first = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", []), Scripted("b", [])])
     for name, read in (("a", batch(event(701, 0, 2))), ("b", batch(event(700, 0, 1), last=False))):
-        assert first._take(name, read)
+        first._take(name, read)
         assert first._try_commit()
     first.close()
     killed = Daemon(
@@ -180,7 +182,7 @@ def test_a_journal_without_the_mark_of_a_first_reading_is_one_that_has_done_it(
 ) -> None:
     source = Scripted("a", [])
     old = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])
-    assert old._take("a", batch(event(700, 0, 1), last=False))
+    old._take("a", batch(event(700, 0, 1), last=False))
     old._folder.state.sources["a"].hides_databases = False
     assert old._try_commit()
     old.close()
@@ -192,10 +194,10 @@ def test_a_journal_without_the_mark_of_a_first_reading_is_one_that_has_done_it(
 def test_a_source_that_a_reload_adds_to_the_first_reading_is_part_of_it(tmp_path: Path) -> None:
     slow = Endless("slow")
     with Running(tmp_path, logs(slow="/1"), slow) as running:
-        assert slow.done.wait(20)
+        assert slow.done.wait(PATIENCE)
         running.built["added"] = Endless("added")
         running.reload(logs(added="/2"))
-        assert running.built["added"].done.wait(20)
+        assert running.built["added"].done.wait(PATIENCE)
         running.daemon._publish()
         assert "ese_events_total{" not in exposed(running.daemon)
         assert running.daemon.ready() == (False, "first reading of added")
@@ -253,10 +255,12 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     known: list[Daemon] = []
     said: list[tuple[bool, bool]] = []
 
-    def families(state: State, settings: Settings, now: float, facts: AllDerived) -> list[Metric]:
+    def families(
+        state: State, settings: Settings, now: float, facts: AllDerived, **left_out: Any
+    ) -> list[Metric]:
         if known:
             said.append((bool(state.databases), known[0].ready()[0]))
-        return snapshot.families(state, settings, now, facts)
+        return snapshot.families(state, settings, now, facts, **left_out)
 
     class Knowing(Daemon):
         def run(self) -> None:
@@ -391,19 +395,19 @@ def test_a_snapshot_that_was_begun_before_a_command_does_not_replace_the_one_aft
     def slowly(made: list[Metric], before: snapshot.Snapshot) -> snapshot.Snapshot:
         if not begun.is_set():
             begun.set()
-            assert go_on.wait(20)
+            assert go_on.wait(PATIENCE)
         return make(made, before)
 
     monkeypatch.setattr(snapshot.Snapshot, "of", slowly)
     older = threading.Thread(target=found._publish)
     older.start()
-    assert begun.wait(20)
+    assert begun.wait(PATIENCE)
     command = threading.Thread(target=found.ack, args=("ex01", LABEL, [17]))
     command.start()
     command.join(0.5)
     go_on.set()
-    older.join(20)
-    command.join(20)
+    older.join(PATIENCE)
+    command.join(PATIENCE)
 
     bad = [line for line in exposed(found).splitlines() if line.startswith("ese_known_bad_pages{")]
     assert bad and all(line.endswith(" 0.0") for line in bad)
@@ -421,8 +425,8 @@ def test_a_source_no_longer_configured_is_not_reported_but_remembered(tmp_path: 
 
 
 def wait_until(what: Callable[[], object]) -> None:
-    """Until `what` holds; fails after 20 s."""
-    end = time.monotonic() + 20
+    """Until `what` holds."""
+    end = time.monotonic() + PATIENCE
     pause = threading.Event()
     while not what():
         assert time.monotonic() < end
@@ -466,7 +470,7 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         self.daemon.stop()
-        self.thread.join(20)
+        self.thread.join(PATIENCE)
         self.daemon.close(running=self.thread.is_alive())
 
 
@@ -488,11 +492,11 @@ def metric(found: Daemon, name: str) -> float:
 def test_new_settings_keep_what_is_unchanged_and_close_what_is_gone(tmp_path: Path) -> None:
     stays, goes = Scripted("stays", []), Scripted("goes", [[batch(position=b"7")]])
     with Running(tmp_path, logs(stays="/1", goes="/2"), stays, goes) as running:
-        assert goes.done.wait(20)
+        assert goes.done.wait(PATIENCE)
         stays.done.clear()
         running.reload(logs(new="/3", stays="/1"))
         assert sorted(running.built) == ["new"]
-        assert running.built["new"].done.wait(20)
+        assert running.built["new"].done.wait(PATIENCE)
         wait_until(lambda: 'source="new"' in exposed(running.daemon))
         assert 'source="goes"' not in exposed(running.daemon)
         running.reload(logs(stays="/1", goes="/2"))
@@ -514,7 +518,7 @@ def test_a_reload_says_of_another_journal_than_the_open_one_that_it_waits_for_a_
 def test_a_renamed_source_goes_on_where_it_was_also_after_a_restart(tmp_path: Path) -> None:
     first = Scripted("a", [[batch(event(700, 0), position=b"1")]])
     with Running(tmp_path, logs(a="/1"), first) as running:
-        assert first.done.wait(20)
+        assert first.done.wait(PATIENCE)
         running.reload(logs(other="/9", b="/1"))
         assert running.built["b"].restored == {"file": b"1"}
         assert running.built["other"].restored == {}
@@ -525,25 +529,22 @@ def test_a_renamed_source_goes_on_where_it_was_also_after_a_restart(tmp_path: Pa
         assert 'esewatch_source_records_total{source="c"} 1.0' in exposed(running.daemon)
 
 
-@pytest.mark.parametrize("defect", [RuntimeError("a\ndefect"), MemoryError()])
 def test_a_defect_in_a_reload_is_one_line_and_told_by_the_metric(
-    tmp_path: Path, defect: Exception, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Running(tmp_path, logs(a="/1"), Scripted("a", [])) as running:
-        running.settings = defect
-        with pytest.raises(type(defect)):
+        running.settings = RuntimeError("a\ndefect")
+        with pytest.raises(RuntimeError):
             running.daemon.reload()
         assert metric(running.daemon, "esewatch_config_last_reload_successful") == 0
-    why = " ".join(str(defect).split()) or "MemoryError"
-    assert [line for line in caplog.messages if line.endswith(why)] == [
-        f"the configuration is refused: {why}"
-    ]
+    told = [line for line in caplog.messages if "defect" in line]
+    assert told == ["the configuration is refused: a defect"]
 
 
 def test_wrong_settings_are_refused_and_the_old_ones_stay(tmp_path: Path) -> None:
     source = Scripted("a", [])
     with Running(tmp_path, logs(a="/1"), source) as running:
-        assert source.done.wait(20)
+        assert source.done.wait(PATIENCE)
         source.done.clear()
         running.settings = ConfigError("esewatch.yml:1: polcy: unknown key")
         with pytest.raises(EsewatchError, match="polcy"):
@@ -552,7 +553,7 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay(tmp_path: Path) -> Non
         with pytest.raises(EsewatchError, match="there is no such thing"):
             running.reload(logs(cannot="/1", fine="/2"))
         assert running.built["fine"].done.is_set() if "fine" in running.built else True
-        assert source.done.wait(20), "the old source is still read"
+        assert source.done.wait(PATIENCE), "the old source is still read"
         assert 'source="a"' in exposed(running.daemon)
         running.now += 5
         running.reload(logs(a="/1"))
@@ -564,7 +565,7 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay(tmp_path: Path) -> Non
 def test_policies_hold_at_once(tmp_path: Path) -> None:
     source = Scripted("a", [[batch(event(700, 0, 1))]])
     with Running(tmp_path, Settings(), source) as running:
-        assert source.done.wait(20)
+        assert source.done.wait(PATIENCE)
         running.reload(Settings(policy=Policy(ratio_high=321.0)))
         assert "esewatch_policy_default_ratio_high 321.0" in exposed(running.daemon)
 
@@ -592,7 +593,7 @@ def test_a_source_in_a_storm_leaves_the_others_their_turn(
     monkeypatch.setattr(loop, "SLICE_SECONDS", 0.01)
     storm, quiet = Endless("storm"), Scripted("quiet", [[batch(event(700, 0))] for _ in range(5)])
     with Running(tmp_path, Settings(), storm, quiet):
-        assert quiet.done.wait(20)
+        assert quiet.done.wait(PATIENCE)
         assert storm.number > 5
 
 
@@ -619,7 +620,7 @@ def test_a_source_that_hangs_is_down_and_does_not_hold_up_reload_or_stop(
     hanging.gate.clear()
     running = Running(tmp_path, Settings(), hanging, other)
     with running:
-        assert hanging.done.wait(20)
+        assert hanging.done.wait(PATIENCE)
         with pytest.raises(EsewatchError, match="did not pause"):
             running.daemon.reload()
         running.daemon.watch()
@@ -640,12 +641,12 @@ def test_a_source_that_hangs_is_left_behind_when_it_is_taken_out_and_begins_anew
     hanging, other = Endless("hanging"), Scripted("other", [])
     hanging.gate.clear()
     with Running(tmp_path, logs(hanging="/1", other="/2"), hanging, other) as running:
-        assert hanging.done.wait(20)
+        assert hanging.done.wait(PATIENCE)
         running.reload(logs(other="/2"))
         assert 'source="hanging"' not in exposed(running.daemon)
         back = running.built["hanging"] = Scripted("hanging", [[batch(event(704, 0))]])
         running.reload(logs(hanging="/1", other="/2"))
-        assert back.done.wait(20)
+        assert back.done.wait(PATIENCE)
         hanging.gate.set()
         counted = 'esewatch_source_records_total{source="hanging"} 1.0'
         wait_until(lambda: counted in exposed(running.daemon))
@@ -714,7 +715,7 @@ def test_a_clock_that_jumps_drops_nothing_and_everything_is_right_again_after(
     seen = event(530, 9 * DAY, 1, provider="ESENT", process="app", database=label)
     source = Scripted("a", [[batch(seen)]])
     with Running(tmp_path, Settings(), source) as running:
-        assert source.done.wait(20)
+        assert source.done.wait(PATIENCE)
         wait_until(lambda: label.replace("\\", "\\\\") in exposed(running.daemon))
         before = [line for line in exposed(running.daemon).splitlines() if line.startswith("ese_")]
         for jump in (3600 * 5, 3650 * DAY, -20 * 365 * DAY, -3600 * 3):
@@ -783,10 +784,10 @@ def test_a_source_that_a_reload_brings_looks_too(tmp_path: Path) -> None:
     other = Scripted("other", [[batch(event(700, 0))]])
     looking = Looking("looking", [])
     with Running(tmp_path, logs(other="/1"), other) as running:
-        assert other.done.wait(20)
+        assert other.done.wait(PATIENCE)
         running.built["looking"] = looking
         running.reload(logs(other="/1", looking="/2"))
-        assert looking.done.wait(20)
+        assert looking.done.wait(PATIENCE)
         assert looking.known[-1] == {LABEL}
 
 

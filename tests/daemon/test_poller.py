@@ -1,6 +1,5 @@
 """Sources are asked in turn; one that hangs keeps its thread and nobody else."""
 
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 
@@ -9,7 +8,6 @@ import pytest
 from esewatch.daemon import poller as module
 from esewatch.daemon.poller import Poller
 from esewatch.model import Batch, SourceError
-from tests.support.no_threads import no_first_line
 
 LITTLE, LONG = 0.05, 30.0
 """Seconds of patience."""
@@ -106,34 +104,4 @@ def test_a_poll_that_is_broken_off_is_closed_unless_it_hangs(patience: Patience)
     assert (fine.ended.is_set(), hanging.ended.is_set()) == (True, False)
     assert list(turns.under_way) == ["hanging"]
     hanging.gate.set()
-    turns.close()
-
-
-def test_a_thread_that_ends_before_its_first_line_is_waited_for_no_longer() -> None:
-    turns = Poller()
-    with no_first_line(), pytest.raises(MemoryError):
-        next(turns.batches(Asked("a")))
-    assert turns.under_way == {}
-    assert len(list(turns.batches(Asked("a")))) == 2
-    turns.close()
-
-
-def test_a_thread_that_ends_without_an_answer_is_waited_for_no_longer(
-    monkeypatch: pytest.MonkeyPatch, patience: Patience
-) -> None:
-    def without_memory(turn: module._Turn) -> None:
-        raise MemoryError
-
-    turns = Poller()
-    told: list[object] = []
-    # Who kept more of it would keep the thread's last frame.
-    monkeypatch.setattr(sys, "unraisablehook", lambda error: told.append(error.exc_type))
-    with monkeypatch.context() as patch:
-        patch.setattr(module._Turn, "take", without_memory)
-        patience(LITTLE)
-        with pytest.raises(MemoryError):
-            list(turns.batches(Asked("a")))
-    assert (turns.under_way, told) == ({}, [MemoryError])
-    patience(LONG)
-    assert len(list(turns.batches(Asked("a")))) == 2
     turns.close()

@@ -5,6 +5,7 @@ import pytest
 from esewatch.config import Settings
 from esewatch.daemon.reload_queue import ReloadQueue
 from esewatch.model import EsewatchError
+from tests.support.patience import PATIENCE
 
 
 def taker(handover: ReloadQueue, error: EsewatchError | None) -> threading.Thread:
@@ -57,7 +58,7 @@ def test_a_reload_that_does_not_end_holds_up_no_other_for_ever() -> None:
 
     def stuck() -> Settings:
         loading.set()
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
         raise EsewatchError("no file")
 
     def first() -> None:
@@ -66,7 +67,7 @@ def test_a_reload_that_does_not_end_holds_up_no_other_for_ever() -> None:
 
     giver = threading.Thread(target=first)
     giver.start()
-    assert loading.wait(20)
+    assert loading.wait(PATIENCE)
     with pytest.raises(EsewatchError, match=r"did not end within 0\.1 s; try again later"):
         queue.give(Settings, 0.1)
     go_on.set()
@@ -79,7 +80,7 @@ def test_the_settings_that_are_loaded_last_are_given_last() -> None:
 
     def first() -> Settings:
         loading.set()
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
         loaded.append(1)
         return Settings()
 
@@ -90,7 +91,7 @@ def test_the_settings_that_are_loaded_last_are_given_last() -> None:
     takers = [taker(queue, None)]
     givers = [threading.Thread(target=queue.give, args=(first, 20))]
     givers[0].start()
-    assert loading.wait(20)
+    assert loading.wait(PATIENCE)
     givers.append(threading.Thread(target=queue.give, args=(second, 20)))
     givers[1].start()
     assert loaded == []

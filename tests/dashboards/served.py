@@ -1,6 +1,6 @@
 """A Prometheus with the months of all stories, and with what rules record of them.
 
-What the joins of docs/metrics.md ask for is there too.
+What the joins of docs/reference/metrics.md ask for is there too.
 """
 
 from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ from tests.dashboards.boards import Json, Span, interpolated, panels, queries
 from tests.e2e.harness import Prometheus, get, serving
 from tests.rules.quality.backfill import load, record
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 BOARD: Json = json.loads(render(STORAGE))
 JUST_RENAMED = 2 + 4 / 60

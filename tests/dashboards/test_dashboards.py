@@ -23,6 +23,7 @@ from tests.dashboards.boards import (
 )
 from tests.dashboards.linter import targets
 from tests.rules.expressions import ROOT, alerts, golden, uses
+from tests.support.patience import PATIENCE
 
 BOARDS = {
     "esewatch-fleet",
@@ -46,7 +47,7 @@ def test_the_committed_files_are_what_the_builder_writes() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -205,6 +206,7 @@ def test_durations_of_hours_and_days_have_an_axis_with_round_numbers_of_them() -
     in_seconds = [title for title, unit in units.items() if unit == "s"]
 
     assert in_days == [
+        "Silence of computers",
         "Time left of the running pass",
         "Time since the last full verification",
         "Time since the last completed pass",

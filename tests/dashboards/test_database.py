@@ -67,7 +67,9 @@ def test_each_row_of_the_nights_has_its_own_words_and_colour() -> None:
 
 def test_verdicts_have_words_and_a_colour_of_their_own() -> None:
     assert set(VERDICTS) == {*verdict.VERDICTS, "none"}
-    assert len({colour for _, colour in RANKS.values()}) == len(VERDICTS)
+    assert len({words for words, _ in RANKS.values()}) == len(VERDICTS)
+    judged = [VERDICTS[each][2] for each in verdict.VERDICTS]
+    assert len(set(judged)) == len(judged)
 
 
 def test_the_verdict_and_key_figures_are_columns_and_the_sentence_one_click_away() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.dashboards.boards import Json, Query, Span
 from tests.dashboards.grafana.server import SOURCE, Grafana, of_environment
+from tests.support.patience import PATIENCE
 
 SPAN = Span(1000.0, 4600.0, 15.0, 15.0)
 BOARD: Json = {
@@ -67,7 +68,7 @@ class Fake:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.harness import Server, wait_for
+from tests.support.patience import PATIENCE
 from tests.support.tools import skip
 
 PROGRAMS = {
@@ -45,7 +46,7 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
     ended = subprocess.run(
         [str(word) for word in command],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-        check=False, cwd=cwd, timeout=280,
+        check=False, cwd=cwd, timeout=PATIENCE,
     )  # fmt: skip
     said = f"{ended.stdout[-4000:]}\n{ended.stderr[-4000:]}"
     assert ended.returncode == 0, f"{command}: {ended.returncode}\n{said}"
@@ -158,7 +159,7 @@ class Booted:
         enter = ["nsenter", f"--target={self.first}", "--net"]
         ended = subprocess.run(
             [*enter, sys.executable, "-c", fetch, url],
-            capture_output=True, text=True, check=False, timeout=30,
+            capture_output=True, text=True, check=False, timeout=PATIENCE,
         )  # fmt: skip
         return ended.stdout if ended.returncode == 0 else ""
 
@@ -168,14 +169,14 @@ def booted(root: Root, log: Path) -> Iterator[Booted]:
     """Boot a root; it is shut down when the block ends."""
     server = Server(root.nspawn("--boot", "--private-network"), "", log)
     try:
-        yield Booted(server, wait_for("systemd is up", lambda: _first_process(server), 60))
+        yield Booted(server, wait_for("systemd is up", lambda: _first_process(server)))
     finally:
         server.process.send_signal(signal.SIGTERM)
         try:
-            server.process.wait(60)
+            server.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             server.process.kill()
-            server.process.wait(10)
+            server.process.wait(PATIENCE)
 
 
 def _first_process(server: Server) -> int | None:

@@ -53,7 +53,7 @@ def test_each_service_is_hardened_limited_and_asked_for_its_health(name: str) ->
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["healthcheck"]["test"][0] == "CMD"
     assert set(limits) == {"cpus", "memory", "pids"}
-    assert service["restart"] == "unless-stopped"
+    assert service["restart"] == "always"
 
 
 def test_each_image_has_a_tag_that_does_not_move() -> None:

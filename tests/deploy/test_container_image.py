@@ -179,16 +179,16 @@ def test_the_stack_works_from_the_image_and_an_alert_reaches_alertmanager(
     write = "open('/opt/esewatch/written', 'w')"
     with ExitStack() as stack:
         stack.enter_context(engine.started())
-        wait_for("the engine is healthy", engine.healthy, 60)
+        wait_for("the engine is healthy", engine.healthy)
         served = stack.enter_context(agent.started())
-        wait_for("the agent is healthy", agent.healthy, 60)
+        wait_for("the agent is healthy", agent.healthy)
         prometheus, alerts = start_watchers(stack, tmp_path, port)
 
         def arrived() -> bool:
             found = json.loads(get(f"{alerts.url}/api/v2/alerts"))
             return "EseKnownBadPage" in {each["labels"]["alertname"] for each in found}
 
-        wait_for("the alert of the bad page", arrived, 240)
+        wait_for("the alert of the bad page", arrived)
         assert "ese_database_info{" in get(f"{served.url}/metrics")
         assert agent.healthy(health_command())
         check_health_of_alertmanager(alerts.url)

@@ -222,6 +222,7 @@ def test_the_pod_has_the_user_of_the_image_and_no_rights() -> None:
     assert f"\nUSER {user}:{pod['securityContext']['runAsGroup']}\n" in image
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["automountServiceAccountToken"] is False
+    assert "restartPolicy" not in pod, "Always, which is all that a StatefulSet takes"
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,

@@ -87,7 +87,9 @@ def test_the_service_reaches_networks_and_local_sockets_and_no_other_family() ->
     ("name", "value"),
     [
         ("Type", "notify"),
-        ("Restart", "on-failure"),
+        ("Restart", "always"),
+        ("RestartSec", "10"),
+        ("RestartPreventExitStatus", "2"),
         ("ExecReload", '/bin/sh -c "kill -HUP $MAINPID"'),
         ("EnvironmentFile", "-/etc/default/esewatch"),
         ("ExecStart", "/usr/bin/esewatch run --config.file /etc/esewatch/esewatch.yml $ARGS"),
@@ -96,6 +98,7 @@ def test_the_service_reaches_networks_and_local_sockets_and_no_other_family() ->
 )
 def test_the_service_is_what_the_documentation_says(name: str, value: str) -> None:
     assert setting(name) == [value]
+    assert "StartLimit" not in UNIT.read_text(encoding="utf-8")
 
 
 def test_the_example_configuration_is_valid_and_keeps_its_journal_in_the_state_folder() -> None:

@@ -4,7 +4,6 @@ import gzip
 import importlib.util
 import json
 import os
-import pickle
 import random
 import struct
 import subprocess
@@ -12,17 +11,13 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from esewatch.ese.pages.layout import PAGE_SIZES
-from esewatch.sources.evtx.evtx_source import EvtxSource
 from scripts import windows_wheel
-from tests.support.evtx_records import COMPLETED, START
-from tests.support.evtx_writer import EvtxWriter
 from tests.support.figures import record
-from tests.support.kernels import compiled_kernel, compiled_records
+from tests.support.kernels import compiled_kernel
 from tests.support.obvious_checksum import seal
 from tests.support.samples import ROOT as SAMPLES
 from tests.support.tools import skip
@@ -32,7 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MACHINE_CODES = {"amd64": 0x8664, "arm64": 0xAA64}
 CHECK = Path(__file__).with_name("kernel_check.py")
 SHARING_CHECK = Path(__file__).with_name("sharing_check.py")
-RECORDS_CHECK = Path(__file__).with_name("records_check.py")
 
 
 @pytest.fixture(name="wheels", scope="module")
@@ -43,29 +37,22 @@ def _wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return dict(zip(sorted(MACHINE_CODES), made, strict=True))
 
 
-def header_of(library: bytes) -> tuple[bytes, int]:
-    """Magic and machine code of a library for Windows."""
-    magic, machine = struct.unpack_from("<4sH", library, struct.unpack_from("<I", library, 0x3C)[0])
-    return magic, machine
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("platform", sorted(MACHINE_CODES))
-def test_a_wheel_has_what_is_compiled_for_its_processor_and_no_other(
+def test_a_wheel_has_the_kernel_of_its_processor_and_no_other(
     wheels: dict[str, Path], platform: str
 ) -> None:
     with zipfile.ZipFile(wheels[platform]) as wheel:
         names = wheel.namelist()
-        libraries = [name for name in names if name.endswith((".so", ".pyd"))]
-        headers = [header_of(wheel.read(name)) for name in libraries]
+        library = wheel.read("esewatch/ese/pages/_kernel.pyd")
         about = wheel.read(next(name for name in names if name.endswith("/WHEEL"))).decode()
+    header = struct.unpack_from("<I", library, 0x3C)[0]
 
     assert wheels[platform].name.endswith(f"-cp311-abi3-win_{platform}.whl")
     assert f"Tag: cp311-abi3-win_{platform}\n" in about
-    assert headers == [(b"PE\0\0", MACHINE_CODES[platform])] * 2
-    assert sorted(libraries) == [
-        "esewatch/ese/pages/_kernel.pyd",
-        "esewatch/sources/evtx/_records.pyd",
+    assert struct.unpack_from("<4sH", library, header) == (b"PE\0\0", MACHINE_CODES[platform])
+    assert [name for name in names if name.endswith((".so", ".pyd"))] == [
+        "esewatch/ese/pages/_kernel.pyd"
     ]
     assert "esewatch/_runbooks/EseKnownBadPage.md" in names
 
@@ -141,38 +128,6 @@ def test_the_kernel_says_under_wine_what_it_says_here_by_each_machine_code(
     record(
         "kernel, GB/s of 32 KiB pages in the cache: any x86-64, AVX2, AVX-512", "; ".join(speeds)
     )
-
-
-@pytest.mark.slow
-def test_the_reader_of_records_says_under_wine_what_it_says_here(
-    wheels: dict[str, Path], wine: Wine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alike, last = compiled_records(), tuple[Any, ...]()
-
-    def noted(*arguments: Any) -> Any:
-        nonlocal last
-        last = arguments
-        return alike(*arguments)
-
-    monkeypatch.setattr("esewatch.sources.evtx._records.alike", noted)
-    with EvtxWriter(tmp_path / "a.evtx") as log:
-        for number in range(50):
-            log.write(
-                701, [*COMPLETED, "漢字😀"], provider=("ESE", "ESENT")[number % 2], time=START
-            )
-    list(EvtxSource("log", [str(tmp_path / "a.evtx")]).poll())
-    data, offsets, _, after, plans, levels = last
-    plain = {at: plan and tuple(map(tuple, plan)) for at, plan in plans.items()}
-    arguments = tmp_path / "arguments"
-    arguments.write_bytes(pickle.dumps((data, offsets, 0, after, plain, levels)))
-
-    there = wine.run(
-        installed(tmp_path / "python", [wheels["amd64"]]),
-        *(windows_path(RECORDS_CHECK), windows_path(arguments)),
-    )
-
-    assert there.strip() == ascii(alike(data, offsets, 0, after, plain, levels))
-    assert there.count("lsass") == 50
 
 
 @pytest.mark.slow

@@ -27,14 +27,13 @@ from typing import Any, TypeVar
 
 import yaml
 
+from tests.support.patience import PATIENCE, at_most
 from tests.support.ports import free_address, free_port
 from tests.support.tools import require
 
 ROOT = Path(__file__).resolve().parents[2]
 RULE_FILES = sorted([*(ROOT / "rules").glob("*.yml"), *(ROOT / "alerts").glob("*.yml")])
 EXAMPLE_ALERTMANAGER = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
-START_SECONDS = 180.0
-WAIT_SECONDS = 180.0
 POLL_SECONDS = 0.1
 GROUP_SECONDS = 2.0
 """What routes wait before their first message, those apart that send at once."""
@@ -47,7 +46,7 @@ T = TypeVar("T")
 def wait_for(
     what: str,
     ask: Callable[[], T | None],
-    seconds: float = WAIT_SECONDS,
+    seconds: float = PATIENCE,
     every: float = POLL_SECONDS,
 ) -> T:
     """The first answer of `ask` that is neither None, False nor empty; fails after `seconds`.
@@ -120,7 +119,7 @@ class Server:
                 start_new_session=True,
             )
 
-    def wait_until_ready(self, path: str, seconds: float = START_SECONDS) -> None:
+    def wait_until_ready(self, path: str, seconds: float = PATIENCE) -> None:
         """Until `path` answers; fails with the log when the process ends before."""
 
         def ready() -> bool:
@@ -134,14 +133,14 @@ class Server:
         wait_for(f"{self.url}{path} answers", ready, seconds)
 
     def stop(self) -> int:
-        """End it by signal, the hard way after 10 s; returns the exit status."""
+        """End it by signal, the hard way where it does not; returns the exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(10)
+                self.process.wait(at_most(10))
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait(10)
+                self.process.wait(PATIENCE)
         return int(self.process.returncode)
 
 
@@ -190,7 +189,7 @@ class Webhook:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
 
 
 class Prometheus(Server):
@@ -478,7 +477,7 @@ class Agent:
         ]
         self._server = Server(command, self.url, self.folder / "agent.log")
         if wait:
-            self.wait_until_ready(START_SECONDS)
+            self.wait_until_ready(PATIENCE)
 
     def wait_until_ready(self, seconds: float) -> None:
         """Until its first reading is done; fails with its log when it ends before."""
@@ -507,7 +506,7 @@ class Agent:
         assert self._server is not None
         assert self._server.process.poll() is None, self.log()
         self._server.process.kill()
-        self._server.process.wait(10)
+        self._server.process.wait(PATIENCE)
 
     def close(self) -> None:
         """End it if it still runs."""
@@ -524,7 +523,7 @@ class Agent:
             [sys.executable, "-m", "esewatch", *words],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 

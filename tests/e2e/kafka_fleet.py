@@ -13,6 +13,7 @@ from esewatch.journal import Journal
 from esewatch.journal.rows import Row, rows_of
 from tests.e2e.harness import Agent, wait_for
 from tests.support.kafka import Broker
+from tests.support.patience import PATIENCE
 
 TOPIC = "ese-events"
 PARTITIONS = 4
@@ -29,7 +30,7 @@ def engine_events(folder: Path) -> list[bytes]:
         [sys.executable, "-m", "esewatch", *command, "--computer", "EX01"],
         check=True,
         capture_output=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     return (folder / "events.jsonl").read_bytes().splitlines()
 
@@ -97,6 +98,6 @@ def records(text: str) -> float:
 def wait_until_read(agent: Agent, count: int, ask: Any) -> None:
     """Until the agent's snapshot has that many records; fails with its log if it does not."""
     try:
-        wait_for(f"{count} records", lambda: records(ask(f"{agent.url}/metrics")) >= count, 90)
+        wait_for(f"{count} records", lambda: records(ask(f"{agent.url}/metrics")) >= count)
     except AssertionError as error:
         raise AssertionError(agent.log()) from error

@@ -27,7 +27,7 @@ from tests.rules.quality.trial import DATABASES, EITHER, TOLD
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.ports import free_address
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(900)]
 
 HOUR = 6.0
 FASTER = 3600 / HOUR

@@ -18,6 +18,7 @@ from tests.support.demo_run import (
     wait_until,
 )
 from tests.support.demo_runs import in_lines, on_terminal
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def attended(tmp_path: Path) -> Iterator[Callable[[], Attended]]:
 @pytest.mark.minutes
 def test_all_stories_are_seen_and_what_is_left_can_be_reported_and_scanned(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    run = in_lines(folder)
+    run = in_lines(folder, fast=True)
     assert (run.status, run.wrong) == (0, [])
 
     scan = subprocess.run(
@@ -91,7 +92,7 @@ def test_ctrl_c_in_the_past_leaves_one_folder_and_no_process(
     wait_until("a night", lambda: " of 30" in (demo.folder / "DC01.log").read_text())
     assert len(children) == 4
     demo.type(b"\x03")
-    assert demo.process.wait(300) == 0
+    assert demo.process.wait(PATIENCE) == 0
     assert gone(children)
     assert not listens(demo.address)
     assert [path.name for path in tmp_path.iterdir()] == ["demo"]
@@ -104,6 +105,6 @@ def test_kill_9_of_the_demo_ends_the_engines(attended: Callable[[], Attended]) -
     demo.wait_for("30 nights first")
     children = wait_until("all run", lambda: children_of(demo.process.pid, 4))
     demo.process.kill()
-    demo.process.wait(10)
+    demo.process.wait(PATIENCE)
     wait_until("all are gone", lambda: gone(children))
     assert not listens(demo.address)

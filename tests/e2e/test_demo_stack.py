@@ -79,7 +79,7 @@ def test_the_bad_page_reaches_prometheus_and_alertmanager_and_ctrl_c_stops_all(
         children = children_of(demo.process.pid, 7)
         assert len(children) == 7
         demo.type(b"\x03")
-        assert demo.process.wait(60) == 0
+        assert demo.process.wait(PATIENCE) == 0
         assert gone(children)
         addresses = [demo.address, *(url.removeprefix("http://") for url in found.values())]
         assert [address for address in addresses if listens(address)] == []
@@ -191,6 +191,6 @@ def test_with_its_past_the_boards_have_data_and_the_alerts_of_the_page_fire(
 
         wait_until("those that fire are in Alertmanager", arrived)
         demo.type(b"q")
-        assert demo.process.wait(120) == 0
+        assert demo.process.wait(PATIENCE) == 0
     finally:
         demo.close()

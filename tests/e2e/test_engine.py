@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.harness import Agent, get, start_agent, wait_for
 from tests.eselab.running import random_plan
 from tests.support.engine_truth import differences
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
@@ -45,7 +46,7 @@ def engine_run(folder: Path, plan: Path, start: datetime, days: float) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
 

@@ -259,6 +259,7 @@ def in_a_storm(stage: Stage, folder: Path, names: Sequence[str], apart: float) -
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_a_bad_page_arrives_in_time_while_100000_events_a_second_come_in(
     stage: Stage, tmp_path: Path
 ) -> None:
@@ -268,6 +269,7 @@ def test_a_bad_page_arrives_in_time_while_100000_events_a_second_come_in(
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.timeout(600)
 def test_ten_bad_pages_arrive_in_time_in_a_storm(stage: Stage, tmp_path: Path) -> None:
     found = in_a_storm(stage, tmp_path, [f"lost{number}" for number in range(10)], 5.0)
@@ -281,6 +283,7 @@ def test_ten_bad_pages_arrive_in_time_in_a_storm(stage: Stage, tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.timeout(600)
 def test_twenty_bad_pages_arrive_in_time(stage: Stage, tmp_path: Path) -> None:
     engine = tmp_path / "engine"
@@ -292,7 +295,7 @@ def test_twenty_bad_pages_arrive_in_time(stage: Stage, tmp_path: Path) -> None:
     databases = [label(engine, name) for name in names]
     site = stage.start(*sources(engine))
     with at_work(engine, names, faults):
-        wait_for("all pages", lambda: len(site.webhook.alerts("EseKnownBadPage")) >= 20, 120.0)
+        wait_for("all pages", lambda: len(site.webhook.alerts("EseKnownBadPage")) >= 20)
         alerts = [told(site, "EseKnownBadPage", database=database) for database in databases]
         assert_told_of_bad_pages_alone(site, databases)
 

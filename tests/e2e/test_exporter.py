@@ -70,7 +70,7 @@ def value(agent: Agent, name: str, labels: dict[str, str]) -> float | None:
 
 
 def wait_for_value(agent: Agent, name: str, labels: dict[str, str], goal: float) -> None:
-    wait_for(f"{name} is {goal}", lambda: value(agent, name, labels) == pytest.approx(goal), 60.0)
+    wait_for(f"{name} is {goal}", lambda: value(agent, name, labels) == pytest.approx(goal))
 
 
 def test_counters_disks_and_levels_of_an_exporter_come_out_in_base_units(

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.harness import answers, wait_for
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_address
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 RINGING = """
 import atexit, os, signal, sys
@@ -46,11 +47,11 @@ def started(folder: Path, *before: str, **environment: str) -> Iterator["Run"]:
     try:
         yield run
         run.process.send_signal(signal.SIGTERM)
-        assert run.process.wait(20) == 0
+        assert run.process.wait(PATIENCE) == 0
         assert "Traceback" not in run.said()
     finally:
         run.process.kill()
-        run.process.wait(20)
+        run.process.wait(PATIENCE)
 
 
 class Run:
@@ -121,7 +122,7 @@ def test_the_configuration_is_read_after_that(tmp_path: Path, manager: socket.so
     ended = subprocess.run(
         [sys.executable, "-m", "esewatch", "run", "--config.file", "esewatch.yml"],
         env=os.environ | {"NOTIFY_SOCKET": str(tmp_path / "notify")},
-        cwd=tmp_path, capture_output=True, check=False, timeout=60,
+        cwd=tmp_path, capture_output=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     assert ended.returncode == 2
     assert manager.recv(100) == b"READY=1"

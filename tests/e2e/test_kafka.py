@@ -22,7 +22,7 @@ from tests.e2e.kafka_fleet import (
 from tests.support.figures import record
 from tests.support.kafka import Broker
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 SERVERS = 60
 

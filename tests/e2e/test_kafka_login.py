@@ -19,7 +19,7 @@ from tests.e2e.kafka_fleet import (
 from tests.support.certificates import self_signed
 from tests.support.kafka import Broker
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 SERVERS = 8
 CHANGELOG = "ese-state"
@@ -83,7 +83,6 @@ def refusal(worker: Agent) -> str:
     wait_for(
         "the source is down",
         lambda: samples(get(f"{worker.url}/metrics"), up) == {'{source="fleet"}': 0},
-        60,
     )
     worker.stop()
     log = worker.log()

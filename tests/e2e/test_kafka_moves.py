@@ -24,7 +24,7 @@ from tests.support.figures import record
 from tests.support.kafka import Broker
 from tests.support.network import HERE, THERE, Namespace
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timed]
 
 SESSION = 10.0
 """Seconds of `session.timeout.ms` here; 45 unless it is set."""

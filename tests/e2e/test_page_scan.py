@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.harness import Agent, get, wait_for
 from tests.support.demo_run import gone
 from tests.support.edb import Edb, write_edb
+from tests.support.patience import at_most
 
 pytestmark = pytest.mark.e2e
 
@@ -83,6 +84,7 @@ def has_open(process: psutil.Process, path: Path) -> bool:
     return path in {Path(file.path) for file in process.open_files()}
 
 
+@pytest.mark.timed
 def test_a_bad_page_is_a_metric_at_once_and_a_repaired_copy_clears_it(
     agent: Agent, tmp_path: Path
 ) -> None:
@@ -102,7 +104,7 @@ def test_a_bad_page_is_a_metric_at_once_and_a_repaired_copy_clears_it(
 
         latency = time.monotonic() - read
         print(f"from reading to metric: {latency:.2f} s")
-        assert latency < 2.0
+        assert latency < at_most(2.0)
         assert (value(agent, "ese_page_scan_pages_total") or 0) < PAGES
     finally:
         process.resume()
@@ -110,7 +112,7 @@ def test_a_bad_page_is_a_metric_at_once_and_a_repaired_copy_clears_it(
     assert verified(agent) is None
 
     made.flip(bad, *TWO)
-    wait_for("the repaired page", lambda: known_bad(agent) == 0, 60)
+    wait_for("the repaired page", lambda: known_bad(agent) == 0)
     wait_for("the verification", lambda: verified(agent))
 
     assert verified(agent) == pytest.approx(made.path.stat().st_mtime, abs=0.01)

@@ -7,7 +7,7 @@ from tests.dashboards.grafana.pictures import INSTALLED, Drawn, NotInstalledErro
 from tests.support.each import of_each
 from tests.support.tools import require, skip
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

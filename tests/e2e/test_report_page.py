@@ -18,7 +18,7 @@ from tests.support.looking import (
     check_without_javascript,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from bench.json_log import SHAPES, logged
-from tests.e2e.harness import WAIT_SECONDS, Agent, Server, ended, get, start_agent, wait_for
+from tests.e2e.harness import Agent, Server, ended, get, start_agent, wait_for
 from tests.support.kafka import Broker
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_port
 from tests.support.tools import skip
 
@@ -64,7 +65,7 @@ def received(broker: Broker, count: int) -> list[Any]:
     consumer.assign([TopicPartition("ese-events", number, 0) for number in range(PARTITIONS)])
     found: list[Any] = []
     different: set[bytes] = set()
-    end = time.monotonic() + WAIT_SECONDS
+    end = time.monotonic() + PATIENCE
     while len(different) < count and time.monotonic() < end:
         came = consumer.consume(count, timeout=1.0)
         found += came

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Locator
 
-from esewatch.expose.pages.rendering import VERDICTS
+from esewatch.advice.forecast.verdict import TEXTS
 from tests.e2e.harness import Agent, get, wait_for
 from tests.support.browser import chromium
 from tests.support.evtx_writer import EvtxWriter
@@ -25,7 +25,7 @@ from tests.support.looking import (
     check_without_javascript,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 HOSTILE = "C:\\x\\<script>alert(1)</script>\"'&{{ 7*7 }}\u202ebde.exe"
 PRIV06 = ("ex01", "e:\\mdb06\\priv06.edb")
@@ -120,7 +120,8 @@ def known_bad(figures: dict[str, Any]) -> int:
 def verdict_of(figures: dict[str, Any]) -> str:
     """Its verdict in words."""
     if figures["verdict"] != "bad_pages":
-        return VERDICTS[figures["verdict"]]
+        words: str = TEXTS[figures["verdict"]].words
+        return words
     return "bad pages" if known_bad(figures) else "damage"
 
 
@@ -204,10 +205,12 @@ def test_no_page_says_anything_or_asks_anybody_else(browser: Browser, agent: Age
         check_alone(browser, url)
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_page_is_accessible_light_and_dark_narrow_and_wide(
-    browser: Browser, agent: Agent
+    browser: Browser, agent: Agent, step: int
 ) -> None:
-    for url in pages(agent):
+    """Every third in the quick run: an audit takes seconds."""
+    for url in pages(agent)[::step]:
         check_accessible(browser, url)
 
 

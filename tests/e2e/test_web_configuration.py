@@ -15,9 +15,10 @@ import yaml
 from tests.e2e.harness import Server, ended, wait_for
 from tests.support.certificates import authority, client, self_signed, trusting
 from tests.support.metrics_server import MetricsServer, says
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_port
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 PASSWORD = "planted-password"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
@@ -69,7 +70,7 @@ class Guarded:
     def get(self, path: str, login: str = LOGIN, method: str = "GET") -> tuple[int, str]:
         """Status and body."""
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", self.port, timeout=10, context=self.context
+            "127.0.0.1", self.port, timeout=PATIENCE, context=self.context
         )
         with closing(connection):
             connection.request(method, path, headers={"Authorization": f"Basic {login}"})
@@ -89,7 +90,7 @@ class Guarded:
             [sys.executable, "-m", "esewatch", *words],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 
@@ -225,7 +226,7 @@ def test_a_wrong_web_configuration_ends_the_start_in_one_line(
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 2

@@ -1,14 +1,31 @@
-"""Short dates: what is certain becomes a date, what is not does not."""
+"""Dates in texts: what is certain becomes a date or a time, what is not does not."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.ese.dates import ORDERS, DateOrder, parse_short_date
+from esewatch.ese.dates import ORDERS, DateOrder, iso_time, parse_short_date
 
 DAY = date(2007, 6, 16)
+
+
+@pytest.mark.parametrize(
+    "text", ["2007-06-24", "20070624", "2007-06-24T00:00Z", "2007-06-24 00:00:00.000+00:00"]
+)
+def test_an_iso_time_is_read(text: str) -> None:
+    assert iso_time(text).replace(tzinfo=UTC) == datetime(2007, 6, 24, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2007-06-16 24:00:00", "2007-06-16T24:00Z", "20070616T240000", "2007-W24-6T24:00",
+     "2007W246T24", "2007-06-31", "noon", ""],
+)  # fmt: skip
+def test_the_hour_24_and_what_is_no_date_are_no_iso_time(text: str) -> None:
+    with pytest.raises(ValueError):
+        iso_time(text)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import IO, NamedTuple
 import msgspec
 
 from eselab.base.plan import DatabasePlan, MailPlan, Plan, WindowPlan
+from tests.support.patience import PATIENCE
 
 GREETING = " at work in "
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def started(*words: object, stdin: int | IO[bytes] = subprocess.DEVNULL) -> subp
     )
 
 
-def finished(process: subprocess.Popen[bytes], seconds: float = 60.0) -> Done:
+def finished(process: subprocess.Popen[bytes], seconds: float = PATIENCE) -> Done:
     """Wait for its end."""
     with process:
         try:

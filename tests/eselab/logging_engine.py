@@ -7,6 +7,8 @@ import random
 import sys
 from pathlib import Path
 
+import msgspec
+
 from eselab.base.programs import PROGRAMS
 from eselab.base.trouble import ERRORS, Operation, SlowRequest, Trouble
 from eselab.disk.metered import Meter
@@ -168,6 +170,13 @@ def complete_defrag(reports: Reports, now: float, chance: random.Random) -> None
     reports.defrag_completed(summary_of_defrag(now, chance), resumed=resumed)
 
 
+def fail_defrag(reports: Reports, chance: random.Random) -> None:
+    """As the engine does: the bad page first, which the error of the pass is then."""
+    bad = trouble(chance)
+    reports.page_error(msgspec.structs.replace(bad, kind="checksum"))
+    reports.defrag_failed(-1018)
+
+
 def complete_scan(reports: Reports, now: float, chance: random.Random) -> None:
     if chance.random() < 0.5:
         reports.scan_begun()
@@ -190,7 +199,7 @@ def work(logs: Logs, chance: random.Random, *, stops: bool = True) -> None:
         lambda: reports.defrag_resumed(now - 86400),
         lambda: complete_defrag(reports, now, chance),
         reports.defrag_interrupted,
-        lambda: reports.defrag_failed(-1018),
+        lambda: fail_defrag(reports, chance),
         reports.scan_begun,
         lambda: reports.scan_resumed(now - 86400),
         lambda: complete_scan(reports, now, chance),

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from eselab.base.profiles import PROFILES
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
@@ -14,7 +15,7 @@ from esewatch.sources.logs.event_stream import event_stream_source
 from tests.eselab.running import run
 
 
-def advised(folder: Path, now: float) -> Advice:
+def advised(folder: Path, now: float) -> Judgement:
     """What the agent advises of both logs, without a configuration."""
     agent = Folder(State(), Settings())
     for source in (

@@ -123,6 +123,7 @@ def operated(store: Store, tree: BTree, chance: random.Random) -> str:
     return ""
 
 
+@pytest.mark.slow
 @each_way
 def test_operations_on_a_broken_page_raise_nothing_but_errors_of_the_tree(way: Way) -> None:
     seen = set[str]()
@@ -174,6 +175,7 @@ def leaves_of(bench: Bench) -> list[int]:
     return list(bench.tree().leaves())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS[:3] + WAYS[5:6] + WAYS[7:], ids=lambda way: way.name)
 def test_defragmentation_tells_a_broken_page_and_raises_nothing(way: Way) -> None:
     told = set[object]()
@@ -191,6 +193,7 @@ def test_defragmentation_tells_a_broken_page_and_raises_nothing(way: Way) -> Non
     assert 705 in told
 
 
+@pytest.mark.slow
 @each_way
 def test_users_give_up_what_comes_to_a_broken_page(way: Way) -> None:
     failed = 0

@@ -123,6 +123,7 @@ def copies_of(running: Machine) -> list[PassiveCopy]:
     return [copy for standby in running.standbys.values() for copy in standby.copies.values()]
 
 
+@pytest.mark.slow
 def test_copies_have_the_mail_of_the_last_shipped_log_of_a_plain_dict(tmp_path: Path) -> None:
     running = machine(tmp_path / "run", plan_of(DROP, KEEP))
     base = running.instances["a"]._mail.records()
@@ -182,6 +183,7 @@ def known_role(folder: Path, now: float, *rules: DatabaseRule) -> str:
     return info["role"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("generation", "scan", "told", "with_active"),
     [

@@ -53,6 +53,7 @@ def check_kills(folder: Path, kills: int, seed: int, *, scanned: bool = False) -
     return sum((Counter(told(folder / computer)) for computer in COMPUTERS), Counter[str]())
 
 
+@pytest.mark.slow
 def test_copies_outlive_four_kills(tmp_path: Path) -> None:
     assert check_kills(tmp_path / "run", 4, 1)["301"] > 8
 

@@ -353,6 +353,7 @@ UNNOTICED_BY_THE_ENGINE = "last segment and its shadow damaged"
 """It looks as a crash leaves it, and the engine has no shadow of its own."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", LOSS)
 def test_what_no_page_on_disk_needs_is_lost_alone(
     engine: Engine, other: Engine, tmp_path: Path, capsys: Captured, damage: str
@@ -381,6 +382,7 @@ def test_no_loss_is_accepted_of_a_log_that_is_needed(engine: Engine, tmp_path: P
     assert recovered(copy.folder, lossy=True) is None
 
 
+@pytest.mark.slow
 def test_no_flipped_byte_of_what_was_written_is_passed_over(
     engine: Engine, tmp_path: Path, capsys: Captured
 ) -> None:

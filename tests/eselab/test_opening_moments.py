@@ -77,7 +77,8 @@ def killed_at_work(folder: Path, chance: random.Random) -> None:
     changed(store, chance, 30)
 
 
-@pytest.mark.parametrize("clean", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("clean", [False, True])
 def test_each_moment_of_an_opening_and_a_shutdown_leaves_a_copy_that_mounts(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

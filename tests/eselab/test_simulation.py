@@ -51,6 +51,7 @@ def check_agent(
     return Counter({label.split('"')[1]: count for label, count in told["events"].items()})
 
 
+@pytest.mark.slow
 def test_on_some_seeds_the_agent_says_what_the_truth_says(tmp_path: Path) -> None:
     events = Counter[str]()
     for seed in (1, 6):

@@ -179,6 +179,7 @@ def expect_scan_to_find(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     assert [page for page, kind in found.items() if kind not in expected[page]] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HARMS)
 @each_page_size
 def test_each_fault_is_found_as_what_it_is_and_a_lost_write_by_the_flush_map_alone(

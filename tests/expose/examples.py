@@ -2,9 +2,13 @@
 
 import msgspec
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
-from esewatch.config import default_settings
+from esewatch.advice.forecast.verdict import Verdict
+from esewatch.advice.judgement import Judgement
+from esewatch.advice.window.ratio import defrag_ratio
+from esewatch.config import Policy, default_settings
+from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import (
     BadPage,
@@ -232,7 +236,7 @@ def example() -> State:
     )  # fmt: skip
 
 
-def many(databases: int, computers: int) -> tuple[State, list[Advice]]:
+def many(databases: int, computers: int) -> tuple[State, list[Judgement]]:
     """So many databases like SG06, each with the same story, and what is advised of them."""
     (like,) = advise(State(databases={PRIV06: exchange_2007()}), default_settings(), NOW)
     story = Finding("verification_overdue", "last verified 2007-06-01 03:14 UTC by online_scan")
@@ -243,6 +247,29 @@ def many(databases: int, computers: int) -> tuple[State, list[Advice]]:
         each.computer, each.database, each.path = computer, label, label.upper()
         each.ese_instance = f"SG{serial:04}"
         state.databases[computer, label] = each
-        change = {"computer": computer, "database": label, "findings": (story,)}
-        advice.append(msgspec.structs.replace(like, **change))
+        change = {"computer": computer, "database": label}
+        advice.append(told_of(msgspec.structs.replace(like, **change), story))
     return state, advice
+
+
+def told_of(judged: Judgement, *findings: Finding, verdict: Verdict = "unverified") -> Judgement:
+    """The judgement with these findings in place of its own."""
+    stale = (f"may be old: {judged.stale}",) if judged.stale else ()
+    reasons = (*(each.sentence for each in findings), *stale)
+    return msgspec.structs.replace(judged, findings=findings, reasons=reasons, verdict=verdict)
+
+
+def with_counted_ratios(state: State) -> list[Judgement]:
+    """The judgements, with the ratio of all counter samples of a window."""
+    return [
+        msgspec.structs.replace(
+            each,
+            ratio=defrag_ratio(
+                state.instances.get(instance_key(state.databases[each.computer, each.database])),
+                Policy(),
+            )
+            if each.model == "window"
+            else None,
+        )
+        for each in advise(state, default_settings(), NOW)
+    ]

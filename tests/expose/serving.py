@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
+from esewatch.advice.judgement import Judgement
 from esewatch.config import default_settings
 from esewatch.daemon.page_cache import PageCache
 from esewatch.expose.http.app import App
@@ -23,12 +24,15 @@ from esewatch.fold.commands import Acknowledged
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
 from tests.expose.examples import NOW, example
+from tests.support.patience import PATIENCE
 
 
 class FakeDaemon:
     """A view over one state; remembers its calls."""
 
-    def __init__(self, state: State | None = None, advice: Sequence[Advice] | None = None) -> None:
+    def __init__(
+        self, state: State | None = None, advice: Sequence[Judgement] | None = None
+    ) -> None:
         self.state = state or example()
         self.snapshot = Snapshot.of(families(self.state, default_settings(), NOW))
         judged = advise(self.state, default_settings(), NOW) if advice is None else advice
@@ -121,12 +125,12 @@ def ask(
 
 def _client(port: int, context: ssl.SSLContext | None) -> http.client.HTTPConnection:
     if context is None:
-        return http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    return http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=context)
+        return http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    return http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=context)
 
 
 def connect(server: HttpServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port_of(server)), timeout=10)
+    return socket.create_connection(("127.0.0.1", port_of(server)), timeout=PATIENCE)
 
 
 def say(server: HttpServer, sent: bytes) -> bytes:
@@ -148,7 +152,7 @@ def say(server: HttpServer, sent: bytes) -> bytes:
         return bytes(received)
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     """Poll for at most so many seconds; whether it holds."""
     end = time.monotonic() + seconds
     while not holds():

@@ -123,7 +123,9 @@ def test_the_device_may_come_from_the_volumes_of_the_computer() -> None:
 
 def test_a_stop_of_the_instance_ends_its_scan() -> None:
     state = state_of(database("a", (3600, None)), database("b", (1800, 600)))
-    state.instances["ex01", "a"] = Instance(computer="ex01", ese_instance="a", stops=[NOW - 3000])
+    state.instances["ex01", "a"] = Instance(
+        computer="ex01", ese_instance="a", life=[(NOW - 3000, 0, 103)]
+    )
     assert names(state) == {}
 
 
@@ -144,7 +146,7 @@ def test_a_collision_is_a_reason_to_look() -> None:
     )
     found = figures(state)
     assert found.collisions == ("b",)
-    assert "scanned at the same time as b on the same disks" in found.reasons
+    assert any("scanned at the same time as b on the same disks" in each for each in found.reasons)
     assert found.status == "attention"
 
 

@@ -1,15 +1,19 @@
+import msgspec
 import pytest
 
+from esewatch.advice.base.finding import investigate
+from esewatch.advice.history.history import histories
 from esewatch.advice.history.pass_views import failed_tasks
+from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import default_settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import acknowledge, forget, succeed
-from esewatch.fold.databases.integrity import io_errors, known_bad_pages
+from esewatch.fold.databases.integrity import count_pages, io_errors, known_bad_pages
 from esewatch.fold.folder import Folder
-from esewatch.fold.instances.engine_errors import open_errors
+from esewatch.fold.instances.engine_errors import dealt_with, open_errors
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.state import UNLOCATED, SourceState
-from esewatch.model import Batch, EsewatchError, PagesScanned
+from esewatch.model import Batch, EsewatchError, PagesScanned, Record
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
 
 SETTINGS = default_settings()
@@ -104,7 +108,7 @@ def test_a_failure_of_maintenance_is_told_until_it_is_dealt_with_and_a_later_one
 
     def tasks() -> list[str]:
         entry = the_database(folder)
-        return failed_tasks(views_in(folder.state, entry), entry.acknowledged)
+        return failed_tasks(views_in(folder.state, entry), entry)
 
     folder = folder_of([event(718, 0, 1), event(724, HOUR, 2), event(717, DAY, 3)])
     assert (told(), tasks()) == ([EPOCH + HOUR], ["zeroing"])
@@ -112,6 +116,68 @@ def test_a_failure_of_maintenance_is_told_until_it_is_dealt_with_and_a_later_one
     assert (told(), tasks()) == ([], [])
     folder.fold("logs", Batch(records=[event(718, 2 * DAY, 4), event(724, 3 * DAY, 5)]))
     assert (told(), tasks()) == ([EPOCH + 3 * DAY], ["zeroing"])
+
+
+BEFORE = (
+    event(413, HOUR, 1, database=""),
+    event(454, HOUR, 2, database=""),
+    event(492, HOUR, 3, database=""),
+    event(481, HOUR, 4),
+    event(541, HOUR, 5),
+    event(447, HOUR, 6),
+    event(476, HOUR, 7, fields={"page_number": 17}),
+    event(699, HOUR, 8, level="error"),
+    event(724, HOUR, 9),
+    event(705, HOUR, 10, fields={"error": -1018}),
+)
+"""Each of another kind, logged at the same time."""
+
+
+def open_things(folder: Folder) -> set[object]:
+    """What is open of the database, by name."""
+    entry = the_database(folder)
+    found = histories(folder.state, SETTINGS)["ex01", LABEL]
+    instance = folder.state.instances["ex01", "sg06"]
+    errors = open_errors(instance, dealt_with(entry))
+    return {
+        *(kind for kind, count in errors.items() if count),
+        *found.damage,
+        *((bad.page, bad.kind) for bad in found.bad_pages),
+        *found.unexplained,
+        *found.failed,
+        *(["failed reads"] if found.io_errors else []),
+    }
+
+
+@pytest.mark.parametrize("later", range(len(BEFORE)))
+def test_what_was_logged_before_and_is_read_later_was_not_shown_and_stands(later: int) -> None:
+    shown = [each for at, each in enumerate(BEFORE) if at != later]
+    now = [msgspec.structs.replace(each, time=(each.time or 0.0) + DAY) for each in shown]
+    folder = folder_of([event(700, 0), *now])
+    assert open_things(folder)
+    acknowledge(folder, "ex01", LABEL, [], surroundings(folder.state, SETTINGS))
+    assert open_things(folder) == set()
+    folder.fold("logs", Batch(records=[BEFORE[later]]))
+    assert open_things(folder)
+
+
+def test_five_thousand_bad_pages_are_no_more_when_they_are_reported_again() -> None:
+    def reported(time: float) -> list[Record]:
+        return [event(474, time + n / 10, fields={"page_number": n}) for n in range(1, 5001)]
+
+    folder = folder_of(reported(0))
+    standing = known_bad_pages(the_database(folder), views_in(folder.state, the_database(folder)))
+    assert count_pages(standing) == 5000
+    folder.fold("logs", Batch(records=reported(DAY)))
+    standing = known_bad_pages(the_database(folder), views_in(folder.state, the_database(folder)))
+    assert count_pages(standing) == 5000
+    told = investigate(standing, {}, [], EPOCH + DAY)
+    assert told is not None
+    assert told.sentence == "at least 5,000 known bad pages"
+    assert acknowledge(folder, "ex01", LABEL, []).pages == 5000
+    assert pages(folder) == []
+    folder.fold("logs", Batch(records=[event(474, 2 * DAY, fields={"page_number": 9000})]))
+    assert pages(folder) == [9000]
 
 
 def test_what_is_not_known_is_named() -> None:
@@ -143,11 +209,11 @@ def test_open_errors_of_its_instance_are_dealt_with_and_later_ones_are_not() -> 
 
     done = acknowledge(folder, "ex01", LABEL, [])
 
-    dealt_with = the_database(folder).acknowledged
+    acknowledged = dealt_with(the_database(folder))
     assert (done.pages, done.errors) == (0, 2)
-    assert open_errors(instance, dealt_with) == {"io": 0, "log_sequence": 0}
+    assert open_errors(instance, acknowledged) == {"io": 0, "log_sequence": 0}
     folder.fold("logs", Batch(records=[event(482, DAY, 4)]))
-    assert open_errors(instance, dealt_with)["io"] == 1
+    assert open_errors(instance, acknowledged)["io"] == 1
 
 
 def test_damaged_memory_is_dealt_with_whichever_instance_of_the_computer_met_it() -> None:
@@ -156,11 +222,11 @@ def test_damaged_memory_is_dealt_with_whichever_instance_of_the_computer_met_it(
 
     done = acknowledge(folder, "ex01", LABEL, [])
 
-    assert (done.errors, the_database(folder).acknowledged) == (1, EPOCH + HOUR)
+    assert (done.errors, dealt_with(the_database(folder))["memory"]) == (1, EPOCH + HOUR)
 
 
 def test_a_page_that_is_dealt_with_leaves_the_errors_of_its_instance_open() -> None:
     folder = folder_of([event(474, 0, 1, fields={"page_number": 17}), event(481, HOUR, 2)])
 
     assert acknowledge(folder, "ex01", LABEL, [17]).errors == 0
-    assert the_database(folder).acknowledged == 0
+    assert dealt_with(the_database(folder)) == {}

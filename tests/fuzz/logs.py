@@ -5,7 +5,7 @@ import struct
 
 import msgspec
 
-from esewatch.cli.header.command import header_object, header_text
+from esewatch.cli.header import header_object, header_text
 from esewatch.ese.logs.checkpoint import Checkpoint, parse_checkpoint
 from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, parse_log_header
 from esewatch.ese.logs.segments import SegmentCheck, Segments

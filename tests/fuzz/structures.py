@@ -8,7 +8,7 @@ import struct
 import tempfile
 from pathlib import Path
 
-from esewatch.cli.check.deep import Beyond, beyond_lines, beyond_object
+from esewatch.cli.check import Beyond, beyond_lines, beyond_object
 from esewatch.ese.pages.structure.report import MOST_ERRORS
 from esewatch.scan.lost_writes import lost_writes
 from esewatch.scan.structure.structure_check import check_structure

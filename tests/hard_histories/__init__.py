@@ -3,8 +3,6 @@
 Each module states sentences about one theme, and asks the product by its command line only.
 """
 
-import contextlib
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from esewatch.cli import main
 from tests.oracle.files import write_json
 from tests.oracle.history import DAY, HOUR, Logged
+from tests.support import in_process
 
 Level = Literal["critical", "error", "warning", "information"]
 MINUTE = 60.0
@@ -265,20 +264,9 @@ def numbered(events: Iterable[Logged], first: int = 1) -> list[Logged]:
     return records
 
 
-class Output(NamedTuple):
-    """What a command printed."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-
-def run(*words: str | Path) -> Output:
+def run(*words: str | Path) -> in_process.Said:
     """The command line, in this process."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-        status = main([str(word) for word in words])
-    return Output(status, stdout.getvalue(), stderr.getvalue())
+    return in_process.run(main, *words)
 
 
 class Said(NamedTuple):
@@ -291,8 +279,10 @@ class Said(NamedTuple):
     action: str = ""
     deadline: float | None = None
     windows: int = 0
+    ratio: float | None = None
     bad: int = 0
     damage: frozenset[str] = frozenset()
+    verdict: str = ""
 
 
 class Metrics(NamedTuple):
@@ -319,7 +309,7 @@ class Judged:
 
     databases: Mapping[tuple[str, str], Said]
     metrics: Metrics
-    advice: Output = field(repr=False)
+    advice: in_process.Said = field(repr=False)
 
     def of(self, copy: Copy, computer: str = "") -> Said:
         """What was said of this copy; nothing known is an empty answer."""
@@ -351,7 +341,7 @@ def judged_files(folder: Path, files: Sequence[Path], configuration: str = "") -
     advice = run("advise", "--format", "json", *words, *files)
     metrics = replayed(folder, files, words)
     databases = {}
-    for line in advice.stdout.splitlines():
+    for line in advice.out.splitlines():
         one = json.loads(line)
         if "database" in one:
             key = (one["computer"], one["database"])
@@ -396,8 +386,10 @@ def _said(one: Mapping[str, Any], metrics: Metrics) -> Said:
         action=one["action"],
         deadline=_epoch(deadline) if deadline else None,
         windows=one.get("evidence", {}).get("windows", 0),
+        ratio=one.get("evidence", {}).get("ratio"),
         bad=int(metrics.total("ese_known_bad_pages", **where)),
         damage=frozenset(dict(labels)["kind"] for labels, value in damage.items() if value),
+        verdict=one.get("verdict", ""),
     )
 
 

@@ -235,7 +235,7 @@ STATES = {
 
 def sentence(answers: Judged, copy: Copy, finding: str) -> str:
     """The sentence of a finding of a copy."""
-    for line in answers.advice.stdout.splitlines():
+    for line in answers.advice.out.splitlines():
         one = json.loads(line)
         if (one["computer"], one["database"]) == (copy.label, copy.database_label):
             told = {each["finding"]: each["sentence"] for each in one["findings"]}
@@ -267,7 +267,8 @@ def test_a_restore_ends_what_was_said_of_a_copy(tmp_path: Path) -> None:
                     computer=OLD.computer)  # fmt: skip
     events = [OLD.defrag_start(MONDAY), failed]
     assert "copy_failed" in judged(tmp_path, numbered(events)).of(OLD).findings
-    events += [OLD.log(MONDAY + 2 * DAY, 205), OLD.defrag_start(MONDAY + 3 * DAY)]
+    restore = [OLD.log(MONDAY + 2 * DAY + at, each) for at, each in enumerate((204, 205, 105))]
+    events += [*restore, OLD.defrag_start(MONDAY + 3 * DAY)]
     assert "copy_failed" not in judged(tmp_path, numbered(events)).of(OLD).findings
 
 

@@ -70,7 +70,7 @@ def test_two_machines_of_one_short_name_keep_their_own_bad_pages(
 def test_two_machines_of_one_short_name_are_told(tmp_path: Path) -> None:
     _, ours, _, theirs = namesakes(HOUR)
     told = run("advise", write_json(tmp_path / "events.jsonl", ours + theirs))
-    assert "dc01.a.example" in (told.stdout + told.stderr).lower()
+    assert "dc01.a.example" in (told.out + told.err).lower()
 
 
 def test_a_short_name_and_the_full_one_that_begins_with_it_are_one_computer(

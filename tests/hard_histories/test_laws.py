@@ -3,7 +3,9 @@
 Nobody needs to know the right answer for these: two histories are read, and their answers compared.
 """
 
+import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -279,3 +281,68 @@ def test_passes_and_pages_of_another_copy_are_not_those_of_this_one(
     ]
     said = told(tmp_path, ACTIVE, [*events, *more])
     assert (said.verified, said.bad, said.damage) == (alone.verified, alone.bad, alone.damage)
+
+
+def advised(said: Judged) -> dict[tuple[str, str], dict[str, object]]:
+    """What `advise` says of each database, without what hangs on the day of the whole."""
+    found = {}
+    for line in said.advice.out.splitlines():
+        one = json.loads(line)
+        key = (one["computer"], one.get("database", ""))
+        found[key] = {name: one[name] for name in one.keys() - {"forecast", "as_of"}}
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_files_that_share_no_computer_change_nothing_here(tmp_path: Path, seed: int) -> None:
+    mine = write_json(tmp_path / "mine.jsonl", numbered(story(ACTIVE, seed)))
+    others = numbered(event for copy in (PASSIVE, OLD) for event in story(copy, seed))
+    later = [event._replace(time=event.time + 90 * DAY) for event in others]
+    alone = advised(judged_files(tmp_path, [mine]))
+    theirs = write_json(tmp_path / "theirs.jsonl", later)
+    both = advised(judged_files(tmp_path, [mine, theirs]))
+    assert {key: both[key] for key in alone} == alone
+    assert both.keys() > alone.keys()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_computer_that_falls_silent_among_others_is_never_better_than_blind(
+    tmp_path: Path, seed: int
+) -> None:
+    records = estate(seed)
+    end = max(event.time for event in records)
+    kept = [
+        event
+        for event in records
+        if event.computer != PASSIVE.computer or event.time < end - 14 * DAY - HOUR
+    ]
+    said = advised(judged(tmp_path, kept))
+    assert said[PASSIVE.label, PASSIVE.database_label]["verdict"] in {"blind", "bad_pages"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_export_that_overlaps_changes_nothing(tmp_path: Path, seed: int) -> None:
+    records = [event._replace(record_id=None) for event in estate(seed)]
+    part = Random(seed).randint(1, len(records) - 2)
+    once = judged(tmp_path, records)
+    again = write_json(tmp_path / "again.jsonl", records[part // 2 : part])
+    assert same(once, judged(tmp_path, records, more=[again]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_records_of_other_programs_only_move_now(tmp_path: Path, seed: int) -> None:
+    records = numbered(story(ACTIVE, seed))
+    end = records[-1].time
+    others = [
+        records[0]._replace(
+            time=MONDAY + (end - MONDAY) * share, provider="other", event_id=7, record_id=None
+        )
+        for share in (0.1, 0.5, 0.9)
+    ]
+    once = judged(tmp_path, records)
+    assert same(once, judged(tmp_path, [*records, *others]))
+    later = others[0]._replace(time=end + 9 * DAY)
+    said = judged(tmp_path, [*records, later])
+    assert [json.loads(line)["as_of"][:10] for line in said.advice.out.splitlines()] == [
+        datetime.fromtimestamp(later.time, UTC).strftime("%Y-%m-%d")
+    ]

@@ -3,12 +3,15 @@
 import html
 import json
 import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.hard_histories import MONDAY, numbered, old_store, run
 from tests.oracle.files import json_line, stamp, write_json
+from tests.oracle.history import DAY
 
 STORE = old_store()
 DIRECTORY = r"C:\Windows\NTDS\ntds.dit"
@@ -30,23 +33,25 @@ def message(event_id: int) -> str:
     return f"NTDS (500) NTDSA: {GERMAN[event_id]}"
 
 
-def rendered(kind: str) -> str:
-    """The four events as text of this kind."""
+DAMAGE = [(MONDAY + place, each, message(each)) for place, each in enumerate(GERMAN, start=1)]
+
+
+def rendered(kind: str, told: Sequence[tuple[float, int, str]] = DAMAGE) -> str:
+    """Events as text of this kind: time, id and text of each."""
     lines = []
     record: dict[str, object]
     if kind == "csv":
         lines.append("Ebene,Datum und Uhrzeit,Quelle,Ereignis-ID,Aufgabenkategorie")
-    for place, event_id in enumerate(GERMAN, start=1):
+    for place, (at, event_id, text) in enumerate(told, start=1):
         serious = event_id < 500
-        text = message(event_id)
-        moment = stamp(MONDAY + place)
+        moment = stamp(at)
+        local = f"{datetime.fromtimestamp(at, UTC):%d.%m.%Y %H:%M:%S}"
         if kind == "csv":
             level = "Fehler" if serious else "Informationen"
-            time = f"15.01.2024 00:00:{place:02}"
-            lines.append(f'{level},{time},NTDS ISAM,{event_id},Onlinedefragmentierung,"{text}"')
+            lines.append(f'{level},{local},NTDS ISAM,{event_id},Onlinedefragmentierung,"{text}"')
         elif kind == "list":
             lines += [
-                f"TimeCreated  : 15.01.2024 00:00:{place:02}",
+                f"TimeCreated  : {local}",
                 "ProviderName : NTDS ISAM",
                 f"Id           : {event_id}",
                 f"Message      : {text}",
@@ -89,7 +94,7 @@ def test_german_text_names_its_database(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "events.txt"
     path.write_text(rendered(kind))
     told = run("events", "--format", "json", "--computer", "dc01", path)
-    events = [json.loads(line) for line in told.stdout.splitlines()]
+    events = [json.loads(line) for line in told.out.splitlines()]
     assert [(event["event_id"], event.get("database")) for event in events] == [
         (event_id, DIRECTORY) for event_id in GERMAN
     ]
@@ -100,13 +105,49 @@ def test_damage_told_in_german_is_known(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "events.txt"
     path.write_text(rendered(kind))
     told = run("advise", "--format", "json", "--computer", "dc01", "--date-order", "dmy", path)
-    answers = [json.loads(line) for line in told.stdout.splitlines()]
+    answers = [json.loads(line) for line in told.out.splitlines()]
     assert [(one["computer"], one["database"], one["model"]) for one in answers] == [
         ("dc01", DIRECTORY.lower(), "garbage_collection")
     ]
     findings = {finding["finding"] for finding in answers[0]["findings"]}
     assert findings >= {"investigate", "logical_damage"}
     assert told.status == 1
+
+
+HIDDEN_SCANS = {
+    717: "Onlinewartung: die Prüfsummen der Datenbank „{}“ werden nun gelesen.",
+    718: "Onlinewartung: die Seiten der Datenbank „{}“ werden nun gelöscht.",
+    736: "Die Wartung der Datenbank „{}“ beginnt.",
+    721: "Onlinewartung: Datenbank „{}“ ist fertig. 5.850 Seiten gesehen, 0 falsche Prüfsummen.",
+    722: "Onlinewartung: Datenbank „{}“ ist gelöscht. 5.850 Seiten gesehen, 0 falsche Prüfsummen.",
+    732: "Die Datenbank „{}“ wurde gelesen: in 9.000 Sekunden 5.850 Seiten.",
+    735: "Die Wartung der Datenbank „{}“ hat zu lange gedauert: 700.000 Sekunden.",
+    737: "Die Wartung der Datenbank „{}“ ist fertig: 5.850 Seiten.",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scan", [(717, 721), (718, 722), (717, 732), (736, 735), (736, 737)])
+def test_a_scan_in_unknown_words_neither_verifies_nor_is_missing(
+    tmp_path: Path, scan: tuple[int, int], kind: str
+) -> None:
+    def told(days: float, event_id: int, text: str) -> tuple[float, int, str]:
+        return MONDAY + days * DAY, event_id, f"Informationsspeicher (50) SG1: {text}"
+
+    words = HIDDEN_SCANS[scan[0]].format(DIRECTORY), HIDDEN_SCANS[scan[1]].format(DIRECTORY)
+    other = GERMAN[700]
+    events = [
+        told(0, 700, other), told(20, scan[0], words[0]), told(20.5, scan[1], words[1]),
+        told(22, 700, other),
+    ]  # fmt: skip
+    path = tmp_path / "events.txt"
+    path.write_text(rendered(kind, events))
+    said = run("advise", "--format", "json", "--computer", "dc01", path)
+    (one,) = [json.loads(line) for line in said.out.splitlines()]
+    findings = {each["finding"]: each["sentence"] for each in one["findings"]}
+    assert "a scan completed on 2024-02-04 12:00" in findings["verification_unreadable"]
+    assert not findings.keys() & {"never_verified", "verification_overdue", "investigate"}
+    assert (one.get("verified"), said.status) == (None, 1)
 
 
 def page(folder: Path, source: Path) -> tuple[int, str, str]:
@@ -116,7 +157,7 @@ def page(folder: Path, source: Path) -> tuple[int, str, str]:
     text = output.read_text() if output.exists() else ""
     text = re.sub(r"(?s)<(script|style).*?</\1>", "", text)
     text = html.unescape(re.sub(r"<[^>]+>", " ", text))
-    return told.status, " ".join(text.split()), told.stderr.replace(str(folder), "")
+    return told.status, " ".join(text.split()), told.err.replace(str(folder), "")
 
 
 START = (
@@ -158,7 +199,7 @@ def test_a_completion_that_stands_alone_is_an_end(tmp_path: Path) -> None:
     event = STORE.log(MONDAY, 703, STORE.database, *strings)
     path = write_json(tmp_path / "events.jsonl", numbered([event]))
     told = run("advise", "--format", "json", path)
-    reasons = " ".join(json.loads(told.stdout)["reasons"])
+    reasons = " ".join(json.loads(told.out)["reasons"])
     assert "no start or end" not in reasons.lower()
     _, text, _ = page(tmp_path, path)
     assert "no start or end" not in text.lower()
@@ -212,7 +253,7 @@ def test_advice_on_a_log_of_ntbackup_tells_that_its_sets_become_slower(tmp_path:
     told = run("advise", "--format", "json", path)
     findings = [
         finding["finding"]
-        for line in told.stdout.splitlines()
+        for line in told.out.splitlines()
         for finding in json.loads(line)["findings"]
     ]
     assert [name for name in findings if name.startswith("backup_slow")]
@@ -225,3 +266,18 @@ def test_the_slowdown_of_a_log_of_ntbackup_is_in_its_replay(tmp_path: Path) -> N
     lines = [line for file in tmp_path.glob("*.om") for line in file.read_text().splitlines()]
     sizes = {line.split(" ")[-2] for line in lines if line.startswith("ese_backup_set_bytes_total")}
     assert sizes == {size.replace(",", "") for _, size, *_ in SETS}
+
+
+@pytest.mark.parametrize("kind", ["csv", "list"])
+def test_times_that_are_taken_for_utc_are_told_once_by_every_command(
+    tmp_path: Path, kind: str
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (folder / name).write_text(rendered(kind))
+    for words in (["events"], ["advise"], ["report", "-o", tmp_path / "out.html"]):
+        asked = [*words, "--computer", "dc01", "--date-order", "dmy", folder]
+        assert run(*asked).err.count("a.txt and 2 more files name no zone") == 1
+        assert run(*asked, "--timezone", "UTC").err.count("name no zone") == 0
+    assert "name no zone" in page(tmp_path, folder)[1]

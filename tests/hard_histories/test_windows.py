@@ -1,14 +1,16 @@
 """Windows: what is advised where maintenance has hours of its own, and to whom."""
 
+import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 import yaml
 
-from tests.hard_histories import Said, judged, numbered, old_store
+from tests.hard_histories import Said, judged, judged_files, numbered, old_store
 from tests.oracle.history import DAY, HOUR, Logged
 
 STORE = old_store()
@@ -23,8 +25,11 @@ class Nights(NamedTuple):
     runs: list[tuple[float, float]]
 
 
-def nights(begin: Callable[[int], float], count: int, *, backup: bool = False) -> Nights:
-    """A night of 4 hours each day; with a backup that stops it after two, else a pass in five."""
+def nights(
+    begin: Callable[[int], float], count: int, *, backup: bool = False, every: int = 5
+) -> Nights:
+    """A night of 4 hours each day; with a backup that stops it after two, else a pass in five, or
+    `every` so many."""
     events: list[Logged] = []
     runs = []
     start = begin(0)
@@ -41,7 +46,7 @@ def nights(begin: Callable[[int], float], count: int, *, backup: bool = False) -
                 STORE.log(closing + 3 * HOUR, 221, STORE.database),
                 STORE.log(closing + 3 * HOUR + 1, 213),
             ]
-        elif night % 5 == 4:
+        elif night % every == every - 1:
             events.append(STORE.defrag_end(closing, start, resumed=True))
             start = begin(night + 1)
         else:
@@ -50,8 +55,11 @@ def nights(begin: Callable[[int], float], count: int, *, backup: bool = False) -
     return Nights(begin(0), events, runs)
 
 
-def counters(path: Path, seen: Nights) -> Path:
-    """Samples of a counter log, each half hour: 75 pages read for each one freed."""
+def counters(
+    path: Path, seen: Nights, rates: tuple[float, float] = (150, 2), without: Sequence[int] = ()
+) -> Path:
+    """Samples of a counter log, each half hour: 75 pages read for each one freed. Freed ones are
+    not sampled in the days `without`."""
     which = r"\\EX01\MSExchange Database ==> Instances(Information Store/SG01)\Online Defrag "
     lines = [f'"(PDH-CSV 4.0) (UTC)(0)","{which}Pages Read/sec","{which}Pages Freed/sec"']
     step = HOUR / 2
@@ -63,18 +71,26 @@ def counters(path: Path, seen: Nights) -> Path:
     samples = int((seen.runs[-1][1] - seen.first) / step) + 4
     for time in (seen.first + (turn - 2) * step for turn in range(samples)):
         stamp = datetime.fromtimestamp(time, UTC).strftime("%m/%d/%Y %H:%M:%S.000")
-        lines.append(f'"{stamp}","{150 * (time in busy)}","{2 * (time in busy)}"')
+        read, freed = (rate * (time in busy) for rate in rates)
+        lost = (time - seen.first) // DAY in without
+        lines.append(f'"{stamp}","{read}","{" " if lost else freed}"')
     path.write_text("\r\n".join(lines) + "\r\n")
     return path
 
 
-def advised(folder: Path, seen: Nights, zone: str = "UTC") -> Said:
+def advised(
+    folder: Path,
+    seen: Nights,
+    zone: str = "UTC",
+    rates: tuple[float, float] = (150, 2),
+    without: Sequence[int] = (),
+) -> Said:
     """What is advised to a store whose window is from 1 to 5 o'clock."""
     configuration = (
         f'windows: {{nightly: {{start: "01:00", duration: 4h, timezone: {zone}}}}}\n'
         'databases: [{match: "*priv01.edb", window: nightly}]\n'
     )
-    file = counters(folder / "counters.csv", seen)
+    file = counters(folder / "counters.csv", seen, rates, without)
     return judged(folder, numbered(seen.events), configuration, [file]).of(STORE)
 
 
@@ -107,6 +123,40 @@ def test_defragmentation_that_follows_the_clock_keeps_its_evidence(tmp_path: Pat
     said = advised(tmp_path, nights(begin, 40), "Europe/Berlin")
     assert (said.model, said.action) == ("window", "keep")
     assert said.windows >= 27
+
+
+@pytest.mark.parametrize(
+    ("without", "action"),
+    [((), "keep"), ((20, 21), "keep"), ((18, 19, 20, 21), "insufficient_evidence")],
+)
+def test_what_was_read_while_freeing_was_not_sampled_makes_no_ratio_higher(
+    tmp_path: Path, without: Sequence[int], action: str
+) -> None:
+    first = datetime(2024, 1, 15, 1, tzinfo=UTC).timestamp()
+    seen = nights(lambda night: first + night * DAY, 32)
+    said = advised(tmp_path, seen, rates=(950, 10), without=without)
+    assert said.action == action
+    assert said.ratio == pytest.approx(95.0)
+
+
+@pytest.mark.parametrize("left_out", ["Pages Read", "Pages Freed"])
+@pytest.mark.parametrize(("rates", "every"), [((150, 2), 5), ((80, 2), 2)])
+def test_a_counter_that_is_left_out_makes_of_keep_at_most_too_little_evidence(
+    tmp_path: Path, rates: tuple[float, float], every: int, left_out: str
+) -> None:
+    first = datetime(2024, 1, 15, 1, tzinfo=UTC).timestamp()
+    seen = nights(lambda night: first + night * DAY, 32, every=every)
+    whole = advised(tmp_path, seen, rates=rates).action
+    rows = list(csv.reader((tmp_path / "counters.csv").read_text().splitlines()))
+    kept = [place for place, name in enumerate(rows[0]) if left_out not in name]
+    with (tmp_path / "one.csv").open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(
+            [row[place] for place in kept] for row in rows
+        )
+    files = [tmp_path / "events.jsonl", tmp_path / "one.csv"]
+    configuration = (tmp_path / "esewatch.yml").read_text()
+    partly = judged_files(tmp_path, files, configuration).of(STORE).action
+    assert (whole, partly) == ("keep", "insufficient_evidence")
 
 
 def test_only_databases_with_a_window_are_told_to_make_one_longer() -> None:

@@ -1,5 +1,5 @@
 import os
-import shutil
+import re
 import sqlite3
 import time
 import zlib
@@ -12,17 +12,15 @@ import pytest
 from esewatch import journal as journal_module
 from esewatch.config import Settings
 from esewatch.daemon.loop import load_or_rebuild
-from esewatch.fold.channels.deduplication import admit, claim_gaps
-from esewatch.fold.databases.integrity import ERROR_SLACK, MAX_ERROR_SPANS, verifies
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.instances import engine_changes
-from esewatch.fold.passes.passes import derive
 from esewatch.fold.state import rollups
-from esewatch.fold.state.record_ranges import Range
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
-from esewatch.fold.state.state import Pass, SourceState, State
+from esewatch.fold.state.state import SourceState, State
 from esewatch.journal import Journal, LockedError
+from esewatch.journal.rows import checksum
 from esewatch.model import Batch, Feed, HeaderSeen, JournalError, Owner, Reading
+from tests.support.crashes import Crashed, crashing
 from tests.support.records import DAY, EPOCH, GB, HOUR, LABEL, backed_up, checkdb, event, folder_of
 
 
@@ -71,10 +69,20 @@ def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
     assert positions == {"logs": {"a": b"1", "b": b"2"}}
 
 
+LOGGED = "ese_defrag_log_bytes_total"
 HISTORY = {
     "host": {"gaps", "rpc_latency"},
     "device": {"gaps"},
-    "instance": {"gaps", "days", "sampled_since", "engines", "errors"},
+    "instance": {
+        "gaps",
+        "days",
+        "sampled_since",
+        "engines",
+        "errors",
+        "ratio",
+        "unpaired",
+        "paired_until",
+    },
     "database": {"sizes", "patched_last", "instances"},
 }
 """What the first versions did not keep."""
@@ -107,7 +115,7 @@ def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: 
     folder.fold("logs", Batch(records=[copy, disk, *both]))
     journal = Journal(tmp_path / "j.db")
     commit(journal, folder, {"a": b"1"})
-    journal._db.execute("DELETE FROM entity WHERE kind = 'days'")
+    journal._db.execute("DELETE FROM entity WHERE kind IN ('days', 'recent')")
     rows = journal._db.execute("SELECT kind, first, second, value FROM entity").fetchall()
     for *key, value in rows:
         plain = msgspec.msgpack.decode(value)
@@ -133,104 +141,29 @@ def test_a_journal_without_days_sizes_and_gaps_is_read_and_they_begin(tmp_path: 
     again.fold("logs", Batch(records=[sampled(120, 10), upgraded]))
     assert old.engines == {"14.3.513": EPOCH + DAY}
     assert engine_changes(old) == []
-    assert [day.pages_read for day in rollups.days(old.days)] == [600.0]
+    assert list(old.unpaired.values()) == [[600.0, 0.0]]
     assert old.sampled_since == EPOCH + 60
     (entry,) = state.databases.values()
     assert (entry.size_bytes, rollups.sizes(entry.sizes)) == (8192, [])
 
 
-def test_a_journal_whose_ranges_of_records_had_no_times_goes_on(tmp_path: Path) -> None:
-    folder = folder_of([event(700, 0, 7), event(704, DAY, 9)])
-    path = tmp_path / "j.db"
-    journal = Journal(path)
-    commit(journal, folder, {})
-    key = ("channel", "ex01", "application")
-    older = {
-        "computer": "ex01",
-        "channel": "application",
-        "epochs": [
-            {
-                "start": EPOCH,
-                "max_time": EPOCH + DAY,
-                "seen": [[1, 10]],
-                "covered": [[1, 4], [7, 10]],
-                "claimed": [[5, 6]],
-            }
-        ],
-        "merges": 0,
-        "times": [[EPOCH, 1, EPOCH + DAY, 10]],
-        "gaps": [[EPOCH, EPOCH + DAY, 2]],
-        "heard": [EPOCH],
-    }
-    value = msgspec.msgpack.encode(older)
+def test_the_life_of_an_instance_is_read_from_a_journal_of_an_earlier_version(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(tmp_path / "j.db")
+    commit(journal, folder_of([event(103, DAY, 5, database="")]), {})
+    known = journal.load()[0].instances["ex01", "sg06"]
+    assert known.life == [(EPOCH + DAY, 5, 103)]
+    plain = msgspec.to_builtins(known, builtin_types=(bytes, bytearray))
+    plain |= {"life": [], "stops": [5.0, 20.0], "starts": [1.0, 9.0], "mounts": [9.5]}
+    older, key = msgspec.msgpack.encode(plain), ("instance", "ex01", "sg06")
     journal._db.execute(
         "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
-        (value, zlib.crc32(value, zlib.crc32("\0".join(key).encode())), *key),
+        (older, checksum((*key, older)), *key),
     )
-    journal._db.execute("PRAGMA user_version = 3")
+    life = journal.load()[0].instances["ex01", "sg06"].life
     journal.close()
-
-    with closing(Journal(path)) as again:
-        state, _ = again.load()
-    channel = state.channels["ex01", "application"]
-    assert channel.epochs[0].covered[0] == Range(1, 4, EPOCH, EPOCH + DAY)
-    assert claim_gaps(channel) == 0
-    assert not admit(channel, 7, EPOCH)
-    assert admit(channel, 7, EPOCH + 9 * DAY)
-    assert not admit(channel, 7, EPOCH + 9 * DAY)
-
-
-def as_before_spans(journal: Journal, times: list[float]) -> None:
-    """Write the databases as a version did that kept the last 256 times of page errors."""
-    rows = journal._db.execute(
-        "SELECT kind, first, second, value FROM entity WHERE kind = 'database'"
-    ).fetchall()
-    for *key, value in rows:
-        plain = msgspec.msgpack.decode(value)
-        del plain["page_error_spans"]
-        plain["page_error_times"] = times[-256:]
-        older = msgspec.msgpack.encode(plain)
-        journal._db.execute(
-            "UPDATE entity SET value = ?, crc = ? WHERE kind = ? AND first = ? AND second = ?",
-            (older, zlib.crc32(older, zlib.crc32("\0".join(key).encode())), *key),
-        )
-    journal._db.execute("PRAGMA user_version = 2")
-
-
-@pytest.mark.parametrize("errors", [1, 90, 200, 1000])
-def test_page_errors_of_a_journal_that_kept_their_times_are_known(
-    tmp_path: Path, errors: int
-) -> None:
-    fields = {"seconds": 3600, "pages_seen": 1000, "run_pages": 999, "run_bad_checksums": 0}
-    passes = [event(737, day * DAY, fields=fields) for day in (-2, 0, 10)]
-    times = [-100 * DAY + (each - errors) * HOUR for each in range(errors - 1)] + [-60.0]
-    pages = [event(474, time, fields={"page_number": 17}) for time in times]
-    folder = folder_of([*passes, *pages])
-    journal = Journal(tmp_path / "j.db")
-    commit(journal, folder, {})
-    as_before_spans(journal, [EPOCH + time for time in times])
-    journal.close()
-
-    with closing(Journal(tmp_path / "j.db")) as again:
-        (entry,) = again.load()[0].databases.values()
-    (new,) = folder.state.databases.values()
-    assert entry.bad_pages == new.bad_pages
-    proven = [verifies(done, entry) for done in derive(entry)["checksum"].passes]
-    assert proven == [True, False, True]
-    if errors < 100:
-        assert entry == new
-    assert len(entry.page_error_spans) <= MAX_ERROR_SPANS + ERROR_SLACK
-    oldest = Pass(
-        task="checksum",
-        started=EPOCH - 5000 * DAY,
-        ended=EPOCH - 4999 * DAY,
-        outcome="completed",
-        completion_event=737,
-        pages_seen=1000,
-        start_seen=True,
-        earliest=EPOCH - 5000 * DAY,
-    )
-    assert verifies(oldest, entry) is (errors < 256)
+    assert life == [(1, 0, 102), (5, 0, 103), (9, 0, 102), (9.5, 0, 105), (20, 0, 103)]
 
 
 def test_checks_of_sql_server_are_there_again_until_their_database_is_forgotten(
@@ -281,7 +214,7 @@ def test_days_sizes_and_hours_are_there_again(tmp_path: Path) -> None:
     copy = HeaderSeen(time=EPOCH, computer="EX01", database=LABEL, size_bytes=8192)
     slow = Feed(metric=rollups.LATENCY, owner="computer")
     request = msgspec.structs.replace(sampled(0, 0.25), kind="level", feed=slow)
-    samples = [sampled(at, 10) for at in (0, 60, 9000)]
+    samples = [sampled(at, 10, LOGGED) for at in (0, 60, 9000)]
     folder.fold("logs", Batch(records=[copy, request, *samples]))
     journal = Journal(tmp_path / "j.db")
     commit(journal, folder, {})
@@ -301,7 +234,7 @@ def test_a_sample_of_today_leaves_the_row_of_older_days_alone(tmp_path: Path) ->
     journal = Journal(path)
     written = []
     for at in (0, 60, DAY, DAY + 60, DAY + 120, 2 * DAY, 2 * DAY + 60):
-        folder.fold("logs", Batch(records=[sampled(at, 10)]))
+        folder.fold("logs", Batch(records=[sampled(at, 10, LOGGED)]))
         before = journal._db.total_changes
         journal.commit(folder.state, {("instance", "ex01", "sg06")}, {})
         written.append(journal._db.total_changes - before)
@@ -310,12 +243,12 @@ def test_a_sample_of_today_leaves_the_row_of_older_days_alone(tmp_path: Path) ->
 
     assert written == [2, 1, 1, 2, 1, 1, 2]
     (instance,) = folder.state.instances.values()
-    assert [day.pages_read for day in rollups.days(instance.days)] == [600.0, 1200.0, 600.0]
+    assert [day.log_bytes for day in rollups.days(instance.days)] == [600.0, 1200.0, 600.0]
 
 
 def test_the_days_of_an_instance_that_is_gone_are_gone_too(tmp_path: Path) -> None:
     folder = folder_of([])
-    folder.fold("logs", Batch(records=[sampled(at, 10) for at in (0, 60, DAY, DAY + 60)]))
+    folder.fold("logs", Batch(records=[sampled(at, 10, LOGGED) for at in (0, 60, DAY, DAY + 60)]))
     journal = Journal(tmp_path / "j.db")
     commit(journal, folder, {})
     folder.state.instances.clear()
@@ -465,56 +398,27 @@ def test_a_file_locked_by_another_process_is_waited_for_a_second(tmp_path: Path)
     journal.close()
 
 
-def test_a_file_that_was_removed_is_written_again_whole(tmp_path: Path) -> None:
-    place = tmp_path / "folder"
-    folder = filled()
-    journal = Journal(place / "j.db")
-    commit(journal, folder, {"a": b"1"})
-    shutil.rmtree(place)
-    folder.fold("logs", Batch(records=[event(704, 2 * DAY, 9)]))
-    commit(journal, folder, {"b": b"2"})
-    journal.close()
-    again = Journal(place / "j.db")
-    assert again.set_aside is None
-    assert again.load() == (folder.state, {"logs": {"a": b"1", "b": b"2"}})
-    again.close()
-
-
-def test_a_file_that_was_removed_is_held_until_there_is_a_place_for_it(tmp_path: Path) -> None:
-    place = tmp_path / "folder"
-    folder = filled()
-    journal = Journal(place / "j.db")
-    commit(journal, folder, {"a": b"1"})
-    shutil.rmtree(place)
-    place.write_text("no folder")
-    for _ in range(2):
-        with pytest.raises(JournalError, match="cannot write the journal"):
-            commit(journal, folder, {"b": b"2"})
-    place.unlink()
-    commit(journal, folder, {"b": b"2"})
-    assert journal.load() == (folder.state, {"logs": {"a": b"1", "b": b"2"}})
-    journal.close()
-
-
-@pytest.mark.fault(
-    "the journal was replaced by another file",
-    provoked="a file renamed over it",
-    lost="nothing; that file is left alone",
-    again="the first commit after it is gone (tried every 10 s)",
-)
-def test_another_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_was_removed_or_replaced_ends_the_process(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], replaced: bool
+) -> None:
     folder = filled()
     journal = Journal(tmp_path / "j.db")
     commit(journal, folder, {"a": b"1"})
     (tmp_path / "new").write_text("somebody's")
-    (tmp_path / "new").replace(tmp_path / "j.db")
-    with pytest.raises(JournalError, match="the journal was replaced by another file"):
+    if replaced:
+        (tmp_path / "new").replace(tmp_path / "j.db")
+    else:
+        (tmp_path / "j.db").unlink()
+    with crashing() as ends, pytest.raises(Crashed):
         commit(journal, folder, {"b": b"2"})
-    assert (tmp_path / "j.db").read_text() == "somebody's"
-    (tmp_path / "j.db").unlink()
-    commit(journal, folder, {"b": b"2"})
-    assert journal.load()[1] == {"logs": {"a": b"1", "b": b"2"}}
     journal.close()
+    assert ends == [70]
+    assert capfd.readouterr().err == (
+        f"esewatch: {tmp_path / 'j.db'}: the journal was removed or replaced, so the process ends "
+        "(exit status 70): start it again, and it reads all sources anew\n"
+    )
+    assert (tmp_path / "j.db").exists() == replaced
 
 
 def test_what_can_be_read_of_the_sources_is_salvaged(tmp_path: Path) -> None:
@@ -528,7 +432,7 @@ def test_what_can_be_read_of_the_sources_is_salvaged(tmp_path: Path) -> None:
     commit(journal, folder, {})
     journal.close()
     data = bytearray(path.read_bytes())
-    at = data.index(b"source-200")
+    at = data.index(b"source-203")
     start = at // 4096 * 4096
     data[start : start + 4096] = bytes(4096)
     path.write_bytes(data)
@@ -536,7 +440,7 @@ def test_what_can_be_read_of_the_sources_is_salvaged(tmp_path: Path) -> None:
     assert found.set_aside is not None
     assert found.salvaged["source-000"].oldest == 1.0
     assert found.salvaged["source-399"].oldest == 400.0
-    assert "source-200" not in found.salvaged
+    assert "source-203" not in found.salvaged
     assert len(found.salvaged) > 350
     found.close()
 
@@ -555,7 +459,9 @@ def test_a_header_with_a_damaged_byte_is_set_aside_or_does_no_harm(
         sound._db.execute("DELETE FROM meta")
     sound.close()
     whole = path.read_bytes()
-    for value in {0, 3, 5, 255} - {whole[at]}:
+    # A 3 there, and no note of another version, is an older journal: it is refused.
+    older = {3} if at == 63 and not noted else set()
+    for value in {0, 3, 5, 255} - {whole[at]} - older:
         path.write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
         found = Journal(path)
         assert found.load()[0] == (State() if found.set_aside else folder.state)
@@ -617,6 +523,7 @@ def test_a_journal_without_its_version_in_a_table_is_taken_and_has_it_then(tmp_p
     path = tmp_path / "j.db"
     older = Journal(path)
     older._db.execute("DELETE FROM meta")
+    older._db.execute("PRAGMA user_version = 4")
     older.close()
     again = Journal(path)
     assert again.set_aside is None
@@ -625,22 +532,22 @@ def test_a_journal_without_its_version_in_a_table_is_taken_and_has_it_then(tmp_p
     again.close()
 
 
-def test_an_older_schema_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_older_schema_is_refused_and_left_alone(tmp_path: Path, version: int) -> None:
     path = tmp_path / "j.db"
-    folder = filled()
-    old = Journal(path)
-    commit(old, folder, {"a": b"1"})
-    old.close()
-    step = "ALTER TABLE position ADD COLUMN note TEXT NOT NULL DEFAULT '';"
-    later = journal_module.SCHEMA_VERSION + 1
-    monkeypatch.setattr(journal_module, "SCHEMA_VERSION", later)
-    monkeypatch.setitem(journal_module.MIGRATIONS, later - 1, step)
-    new = Journal(path)
-    assert new.load()[0] == folder.state
-    new.close()
-    with closing(sqlite3.connect(path)) as db, db:
-        assert db.execute("PRAGMA user_version").fetchone() == (later,)
-        assert db.execute("SELECT note FROM position").fetchall() == [("",)]
+    older = Journal(path)
+    older._db.execute("DELETE FROM meta")
+    older._db.execute(f"PRAGMA user_version = {version}")
+    older.close()
+    before = path.read_bytes()
+    told = (
+        f"{path}: the journal has schema version {version}, this esewatch knows 4 and 5: "
+        "move it away, and the sources are read again"
+    )
+    with pytest.raises(JournalError, match=f"^{re.escape(told)}$"):
+        Journal(path)
+    assert path.read_bytes() == before
+    assert [found.name for found in tmp_path.glob("*damaged*")] == []
 
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:

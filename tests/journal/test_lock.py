@@ -111,29 +111,6 @@ def test_of_an_older_journal_others_lose_what_they_could_do_with_it(tmp_path: Pa
     journal.close()
 
 
-@pytest.mark.parametrize("kind", ["open", "stat", "execute"])
-def test_a_removed_journal_is_written_again_whichever_call_of_it_fails(
-    tmp_path: Path, kind: str
-) -> None:
-    for number in range(1, 13):
-        path = tmp_path / f"{number}" / "j.db"
-        with failing() as points:
-            journal = Journal(path)
-            folder = filled()
-            commit(journal, folder, {"a": b"1"})
-            for each in path.parent.iterdir():
-                each.unlink()
-            points.arm(kind, number)
-            for _ in range(3):
-                with contextlib.suppress(JournalError):
-                    commit(journal, folder, {"a": b"2"})
-            points.disarm()
-            journal.close()
-            again = Journal(path)
-            assert again.load() == (folder.state, {"logs": {"a": b"2"}}), number
-            again.close()
-
-
 def test_a_look_at_the_journal_that_fails_is_not_taken_for_its_removal(tmp_path: Path) -> None:
     with failing() as points:
         points.arm("stat", 1)

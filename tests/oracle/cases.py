@@ -85,22 +85,34 @@ def broken(days: float, page: int = 17, computer: str = "EX01", who: Who = OLD) 
 
 
 def answers(
-    *records: Record, days: float = 0.0, whole: bool = False, **settings: object
+    *records: Record,
+    days: float = 0.0,
+    whole: bool = False,
+    silent: bool = False,
+    **settings: object,
 ) -> Answers:
     """All answers, judged so many days after the beginning, or right after the last record.
 
-    Of each computer something is logged up to then, by another program.
+    Of each log something is heard up to then, of another program, unless `silent` is said.
     """
     last = max(record.time for record in records)
     moment = at(days) if days else last + 60
-    computers = {record.computer for record in records if isinstance(record, Logged)}
+    logged = [record for record in records if isinstance(record, Logged)]
+    following = max([record.record_id or 0 for record in logged], default=0) + 1
     alive = [
-        Logged(moment - 1, computer, "System", "EventLog", 6013, 1, ())
-        for computer in sorted(computers)
+        Logged(moment - 1, computer, channel, "EventLog", 6013, following, ())
+        for computer, channel in sorted({(each.computer, each.channel) for each in logged})
+        if not silent
     ]
     return read(History((*records, *alive), moment, settings, whole))
 
 
-def answer(*records: Record, days: float = 0.0, whole: bool = False, **settings: object) -> Answer:
+def answer(
+    *records: Record,
+    days: float = 0.0,
+    whole: bool = False,
+    silent: bool = False,
+    **settings: object,
+) -> Answer:
     """The answer for the database on the first machine."""
-    return answers(*records, days=days, whole=whole, **settings)["ex01", LABEL]
+    return answers(*records, days=days, whole=whole, silent=silent, **settings)["ex01", LABEL]

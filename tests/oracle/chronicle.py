@@ -2,12 +2,22 @@
 
 from typing import NamedTuple
 
-from tests.oracle.facts import DATABASE_AT, PROVIDERS, TOOLS
-from tests.oracle.history import HOUR, History, Logged
+from tests.oracle.facts import (
+    DATABASE_AT,
+    IO_FAILED,
+    KIND_OF_ERROR,
+    PROVIDERS,
+    TOOLS,
+    error_of,
+)
+from tests.oracle.history import DAY, HOUR, History, Logged
 from tests.oracle.identity import Computers, database_label, instance_key, is_snapshot
 
 TOLERANCE = 2 * HOUR
 """How far times of one life of a log may run against their numbers: a clock that was set back."""
+FAILOVERS = frozenset({"exchangestoredb", "msexchangerepl", "microsoft-exchange-highavailability"})
+"""Programs that log them."""
+STARTS = frozenset({102, 6005, 6008})
 FAR = 1024
 """So far apart are numbers of one time only where the log was cleared between."""
 
@@ -54,6 +64,40 @@ class Event(NamedTuple):
         return self.process in TOOLS
 
     @property
+    def replays(self) -> bool:
+        """Its instance replays logs, by the letter of `%2`."""
+        return self.letter in ("R", "U")
+
+    @property
+    def serious(self) -> bool:
+        """Of the level of an error."""
+        return self.level in ("error", "critical")
+
+    @property
+    def error(self) -> int | None:
+        """The error that it tells as the reason of its end."""
+        return error_of(self.id, self.strings)
+
+    @property
+    def page_error(self) -> str:
+        """The kind of bad page that this error is: "An error that is a page error is a page error".
+
+        Empty where it is none; "a file that is no database makes no page".
+        """
+        kind = KIND_OF_ERROR.get(self.error or 0, "")
+        return "" if self.of_another_file else kind
+
+    @property
+    def io_error(self) -> bool:
+        """An error that is an I/O error: "-1021, -1022, -1121 are I/O errors"."""
+        return self.error in IO_FAILED
+
+    @property
+    def of_another_file(self) -> bool:
+        """It names a file, and that is no database."""
+        return self.id in DATABASE_AT and not self.database and bool(self.at(DATABASE_AT[self.id]))
+
+    @property
     def in_snapshot(self) -> bool:
         """The file that it names is in a snapshot."""
         return self.id in DATABASE_AT and is_snapshot(self.at(DATABASE_AT[self.id]))
@@ -72,6 +116,17 @@ class Gap(NamedTuple):
     end: float
 
 
+class Channel(NamedTuple):
+    """What was heard of one channel of a computer."""
+
+    times: list[float]
+    """When anything was logged, of any provider."""
+    starts: list[float]
+    """When an instance or the computer started: a shutdown or a power loss came before."""
+    others: list[float]
+    """Of these, those of other programs than the engine."""
+
+
 class Chronicle(NamedTuple):
     """What was logged."""
 
@@ -80,6 +135,16 @@ class Chronicle(NamedTuple):
     times: dict[str, list[float]]
     """By computer: when anything was logged that bears a number: how far its logs were read."""
     gaps: list[Gap]
+    channels: dict[tuple[str, str], Channel]
+    """By computer and channel."""
+    shutdowns: dict[str, float]
+    """By computer that was shut down and did not start since: when."""
+    ends: dict[str, float]
+    """By computer: when anything was logged last; no failover without a number."""
+
+    def last(self, computer: str) -> float:
+        """How far its logs were read: its last record."""
+        return self.ends.get(computer, 0.0)
 
     def numbered(self, computer: str) -> bool:
         """Whether records of the computer bear numbers."""
@@ -90,21 +155,40 @@ def single(history: History, computers: Computers) -> list[tuple[int, str, Logge
     """The records without duplicates, each with its place and its computer's label.
 
     "a record is a duplicate only where its number *and* its time fit one (a number seen with
-    another time is another record)". "Without a record id only the source's position deduplicates."
+    another time is another record)". "Without a record id the source's position deduplicates within
+    a file, and across inputs equal (computer, provider, id, parameters, second, after its time
+    zone) are one record, as multisets: the largest count of one input, never the sum, numbered or
+    not".
     """
-    kept: list[tuple[int, str, Logged]] = []
-    met: set[tuple[str, str, int, float]] = set()
+    met: set[tuple[object, ...]] = set()
+    equal: dict[tuple[object, ...], list[tuple[int, str, Logged]]] = {}
     for place, record in enumerate(history.records):
         if not isinstance(record, Logged):
             continue
         label = computers.label(record.computer)
+        number = (label, record.channel.lower(), record.record_id, record.time, record.file)
+        if record.record_id is not None and number in met:
+            continue
+        met.add(number)
+        same = (label, record.provider.lower(), record.event_id, record.strings, record.time // 1)
+        equal.setdefault(same, []).append((place, label, record))
+    return sorted(each for group in equal.values() for each in largest(group))
+
+
+def largest(equal: list[tuple[int, str, Logged]]) -> list[tuple[int, str, Logged]]:
+    """Of records that are equal but for their numbers: as many as one input has at most."""
+    numbered: dict[tuple[object, ...], tuple[int, str, Logged]] = {}
+    files: dict[int, list[tuple[int, str, Logged]]] = {}
+    for each in equal:
+        _, label, record = each
+        files.setdefault(record.file, []).append(each)
         if record.record_id is not None:
             key = (label, record.channel.lower(), record.record_id, record.time)
-            if key in met:
-                continue
-            met.add(key)
-        kept.append((place, label, record))
-    return kept
+            numbered.setdefault(key, each)
+    most = max(files.values(), key=len)
+    bare = [each for each in most if each[2].record_id is None]
+    kept = [*numbered.values()]
+    return [*kept, *bare[: max(0, len(most) - len(kept))]]
 
 
 def lives(numbered: list[tuple[float, int, int]]) -> list[list[tuple[float, int, int]]]:
@@ -127,6 +211,21 @@ def lives(numbered: list[tuple[float, int, int]]) -> list[list[tuple[float, int,
                 break
         else:
             found.append([record])
+    return found
+
+
+def shut_down(records: list[tuple[int, str, Logged]]) -> dict[str, float]:
+    """Computers that were properly shut down.
+
+    "1074 whose `%5` says shutdown or power off (a table of languages; any other word is a restart)
+    and no 6005 behind it".
+    """
+    found: dict[str, float] = {}
+    for _, label, record in sorted(records, key=lambda each: each[2].time):
+        if record.event_id == 6005:
+            found.pop(label, None)
+        elif record.event_id == 1074 and {*record.strings[4:5]} & {"shutdown", "power off"}:
+            found[label] = record.time
     return found
 
 
@@ -157,13 +256,22 @@ def chronicle(history: History) -> Chronicle:
                 when[place] = latest
     times: dict[str, list[float]] = {}
     events: list[Event] = []
+    heard: dict[tuple[str, str], list[tuple[float, bool, int]]] = {}
+    ends: dict[str, float] = {}
     extra = history.configuration.get("providers") or ()
     assert isinstance(extra, list | tuple)
     own = {str(each).lower() for each in extra}
     for place, label, record in records:
         if record.record_id is not None:
             times.setdefault(label, []).append(when[place])
-        if not PROVIDERS.match(record.provider) and record.provider.lower() not in own:
+        is_engine = bool(PROVIDERS.match(record.provider)) or record.provider.lower() in own
+        if record.time <= history.now + DAY:
+            # "A record over a day later than it was read is never the last".
+            where = heard.setdefault((label, record.channel.lower()), [])
+            where.append((record.time, is_engine, record.event_id))
+            if record.record_id is not None or record.provider.lower() not in FAILOVERS:
+                ends[label] = max(record.time, ends.get(label, 0.0))
+        if not is_engine:
             continue
         position = DATABASE_AT.get(record.event_id, 0)
         path = record.strings[position - 1] if 0 < position <= len(record.strings) else ""
@@ -187,4 +295,12 @@ def chronicle(history: History) -> Chronicle:
     events.sort(key=lambda each: each.order)
     for each in times.values():
         each.sort()
-    return Chronicle(events, times, gaps)
+    read_of = {
+        key: Channel(
+            sorted(time for time, _, _ in found),
+            sorted(time for time, _, event_id in found if event_id in STARTS),
+            sorted(time for time, is_engine, _ in found if not is_engine),
+        )
+        for key, found in heard.items()
+    }
+    return Chronicle(events, times, gaps, read_of, shut_down(records), ends)

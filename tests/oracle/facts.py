@@ -44,13 +44,36 @@ LOGICAL: Final = frozenset({447, 448, 467, 542, 537, 549, 550, 556, 566})
 INDEX: Final = frozenset({613, 614, 643})
 INDEX_REBUILT: Final = 612
 REVERT: Final = frozenset({568, 569, 570})
-RECOVERY_FAILED: Final = frozenset({104, 454, 455, 465, 494})
+ERROR_AT: Final[dict[int, int]] = {
+    **dict.fromkeys([104, 705, 723, 724, 734, 2002], 5),
+    **dict.fromkeys([214, 217, 218, 244, 454, 494, 495], 4),
+}
+"""Event id -> n of the `%n` that gives the error which ended it (section 3)."""
+
+KIND_OF_ERROR: Final = {
+    -1018: "uncorrectable",
+    -1118: "wrong_page",
+    -1019: "no_data",
+    -1119: "lost_flush",
+}
+"""Errors that are page errors, and the kind of `ese_known_bad_pages`."""
+
+IO_FAILED: Final = frozenset({-1021, -1022, -1121})
+LOGICALLY_CORRUPT: Final = -1206
 IO_ERRORS: Final = frozenset({481, 482, 551})
 
 SPOILS: Final = frozenset(
     {398, 474, 475, 476, 481, 516, 530, *range(538, 542), 544, 545, 557, 559, 560, 727}
 )
 """What forbids a pass to verify a copy (section 2, bad count); 727 is ours."""
+
+WRITES_FAIL: Final = frozenset({413, 429, 492, 104, 454, 455, 465, 494})
+"""With section 7's row of recovery and mount failures."""
+HUNG: Final = frozenset({532, 533})
+NOT_AT_WORK: Final = frozenset({103, 104, 327})
+"""All other records that name an instance show that it is at work."""
+BEGINS_AGAIN: Final = frozenset({102, 105, *range(300, 305)})
+"""What ends a detachment, logged by the instance."""
 
 CORRUPTION: Final = frozenset(PAGE_AT) | (
     DIVERGENCE_OF_LOGGER | DIVERGENCE_OF_ACTIVE | SUSPECT_OF_BOTH | LOGICAL
@@ -85,6 +108,12 @@ def day(text: str) -> float | None:
         with suppress(ValueError):
             dates.add(datetime(year, month, date, tzinfo=UTC).timestamp())
     return dates.pop() - 14 * 3600 if len(dates) == 1 else None
+
+
+def error_of(event_id: int, strings: tuple[str, ...]) -> int | None:
+    """The engine's error that an event tells as the reason of its end; None where it has none."""
+    position = ERROR_AT.get(event_id, 0)
+    return number(strings[position - 1]) if 0 < position <= len(strings) else None
 
 
 def run_statistics(text: str) -> tuple[int, int] | None:

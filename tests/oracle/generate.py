@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.oracle import stories, vignettes
+from tests.oracle.aftermath import with_aftermath
 from tests.oracle.history import DAY, HOUR, Acknowledged, History, Logged, Scanned
 from tests.oracle.identity import Computers, database_label
 from tests.oracle.mishaps import page_scan, spread
@@ -46,10 +47,18 @@ class World:
     places: list[Place] = field(default_factory=list)
     groups: list[list[Place]] = field(default_factory=list)
     configuration: dict[str, object] = field(default_factory=dict)
+    logs: dict[tuple[int, str], list[Logged]] = field(default_factory=dict)
+    """What was kept of each log, in the order in which it was written."""
 
 
 def history(seed: int) -> History:
     """The history of one seed."""
+    made, world = before_aftermath(seed)
+    return with_aftermath(made, seed, world.logs, world.groups)
+
+
+def before_aftermath(seed: int) -> tuple[History, World]:
+    """It and its machines, before anything befalls its logs."""
     rng = Random(seed)
     world = populated(rng)
     script = Script(rng)
@@ -62,10 +71,10 @@ def history(seed: int) -> History:
         lasts = rng.choice([5, 9, 16, 20, 30, 45, 60, 90, 120])
         tell_long(world, script, begin, lasts)
     made = published(world, script, begin, lasts, small)
-    if world.twins:
+    if not world.twins:
         # who has the oldest record has the short name
-        return made
-    return with_failovers(made, seed, world.names, world.groups, script.moves)
+        made = with_failovers(made, seed, world.names, world.groups, script.moves)
+    return made, world
 
 
 def populated(rng: Random) -> World:
@@ -217,7 +226,7 @@ def published(world: World, script: Script, begin: float, lasts: int, small: boo
             # the short name would be that of the other machine
             world.names[0] = world.names[0][:2]
     files: list[list[Logged]] = []
-    for (server, _), written in channels.items():
+    for (server, channel), written in channels.items():
         if server == 0 or not world.twins:
             written = fill(rng, written)
         log = numbered(world, written, clocks[server], whole)
@@ -226,6 +235,7 @@ def published(world: World, script: Script, begin: float, lasts: int, small: boo
         if whole and rng.random() < 0.5:
             log = holed(rng, log)
         files.append(log)
+        world.logs[server, channel] = log
         if rng.random() < 0.3:
             first = rng.randrange(len(log))
             again = log[first : first + rng.randint(1, 60)]

@@ -24,6 +24,8 @@ class Logged(NamedTuple):
     strings: tuple[str, ...]
     """The positional insertion strings, `%1` first."""
     level: Literal["critical", "error", "warning", "information"] = "information"
+    file: int = 0
+    """The input that holds it; exports of one log overlap."""
 
 
 class Scanned(NamedTuple):
@@ -51,6 +53,8 @@ class Acknowledged(NamedTuple):
     database: str
     """The label."""
     pages: tuple[int, ...] = ()
+    unread: frozenset[int] = frozenset()
+    """The inputs that were read only afterwards: what they hold was not shown."""
 
 
 class History(NamedTuple):
@@ -89,6 +93,7 @@ class Answer(NamedTuple):
     tier: str = ""
     findings: frozenset[str] = frozenset()
     action: str = ""
+    verdict: str = ""
 
 
 Answers = Mapping[tuple[str, str], Answer]

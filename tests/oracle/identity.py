@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from tests.oracle.facts import NOT_A_DATABASE
@@ -22,7 +23,8 @@ class Computers:
         self.whole = str(history.configuration.get("computer_label", "short")) == "fqdn"
         aliases = history.configuration.get("computers") or {}
         assert isinstance(aliases, Mapping)
-        self.aliases = {str(a).lower(): str(b).lower() for a, b in aliases.items()}
+        self.aliases = {a.lower(): b.lower() for a, b in aliases.items() if isinstance(b, str)}
+        self.retired = {a.lower() for a, b in aliases.items() if not isinstance(b, str)}
         oldest: dict[str, float] = {}
         for record in history.records:
             if not isinstance(record, Acknowledged):
@@ -46,6 +48,10 @@ class Computers:
             return name
         return short
 
+    def is_retired(self, label: str) -> bool:
+        """Whether the configuration says that the computer is gone for good."""
+        return any(self.same(name, label) for name in self.retired)
+
     def same(self, name: str, label: str) -> bool:
         """Whether a name, short or full, is that of the computer with the label."""
         name = self.known_as(name)
@@ -55,13 +61,14 @@ class Computers:
         return name.split(".")[0] == full.split(".")[0]
 
 
+@cache
 def database_label(path: str) -> str:
     r"""The label of a path; empty where it names no database of its own.
 
     "`\\?\`, `\\.\` stripped; lower case, `/` and doubled backslashes as single backslashes if it
-    has a drive letter or UNC root; POSIX unchanged." "Shadow copies and snapshots are not databases
-    of their own: map to the origin where the path tells it, else ignore." (`is_nameless_snapshot`
-    tells the latter.)
+    has a drive letter or UNC root; a `.` component removed; POSIX unchanged." "Shadow copies and
+    snapshots are not databases of their own: map to the origin where the path tells it, else
+    ignore." (`is_nameless_snapshot` tells the latter.)
     """
     path = path.strip()
     if not path or path.lower().endswith(NOT_A_DATABASE):
@@ -77,6 +84,8 @@ def database_label(path: str) -> str:
     elif plain.startswith("\\\\"):
         plain, share = plain[2:], True
     plain = re.sub(r"\\+", lambda _: "\\", plain)
+    while "\\.\\" in plain:
+        plain = plain.replace("\\.\\", "\\")
     mounted = re.search(r"\$snap_\d+_volume([a-z])\$\\(.+)", plain)
     if mounted:
         return f"{mounted[1]}:\\{mounted[2]}"
@@ -87,6 +96,7 @@ def database_label(path: str) -> str:
     return plain if re.match(r"[a-z]:", plain) else path
 
 
+@cache
 def is_nameless_snapshot(path: str) -> bool:
     """Whether it is in a snapshot whose path does not tell the origin."""
     plain = re.sub(r"[/\\]+", lambda _: "\\", path.lower())
@@ -95,10 +105,26 @@ def is_nameless_snapshot(path: str) -> bool:
     return is_snapshot(plain)
 
 
+@cache
 def is_snapshot(path: str) -> bool:
     """Whether it is in a snapshot of whatever origin."""
     plain = re.sub(r"[/\\]+", lambda _: "\\", path.lower())
     return "harddiskvolumeshadowcopy" in plain or "$snap_" in plain or "\\snapshots\\" in plain
+
+
+def is_temporary(path: str) -> bool:
+    """Whether it is a temporary database, by "in events the name alone".
+
+    "A temporary database (called `temp.edb`, `tmp.edb`, `TEMPCHKSUM*.EDB`) is no copy of anything
+    ...; its corruption events are counted and make nothing observed."
+    """
+    name = file_name(path)
+    return name in ("temp.edb", "tmp.edb") or fnmatchcase(name, "tempchksum*.edb")
+
+
+def file_name(path: str) -> str:
+    """The last part of a path, in lower case."""
+    return re.split(r"[\\/]", path.lower())[-1]
 
 
 def instance_key(strings: tuple[str, ...]) -> str:
@@ -128,4 +154,4 @@ def database_name(entry: Mapping[str, Any], instances: frozenset[str], database:
     named = sorted(each for each in instances if not each.startswith("process "))
     if named:
         return named[0]
-    return re.split(r"[\\/]", database)[-1].rsplit(".", 1)[0].lower()
+    return file_name(database).rsplit(".", 1)[0]

@@ -10,8 +10,8 @@ from tests.oracle.facts import (
     INDEX,
     INDEX_REBUILT,
     LOGICAL,
+    LOGICALLY_CORRUPT,
     PAGE_AT,
-    RECOVERY_FAILED,
     REVERT,
     SPOILS,
     SUSPECT_OF_BOTH,
@@ -23,25 +23,54 @@ from tests.oracle.passes import Completion, Order
 UNLOCATED = (-1, "uncorrectable")
 COUNTED = ("uncorrectable", "wrong_page")
 """What a scan counts as a bad checksum: -1018 and -1118."""
+BLIND_TO = ("no_data", "lost_flush")
+"""What no scan sees: "both take a blank page and a stale page with a right checksum for good"."""
 
-
-class Step(NamedTuple):
-    """One thing that changes what is known, at its place in time."""
-
-    order: Order
-    change: Callable[["Latched"], None]
+Entry = tuple[int, str]
 
 
 class Latched:
-    """What is known to be bad at one moment."""
+    """What is known of one database at one moment."""
 
     def __init__(self) -> None:
-        self.pages: dict[tuple[int, str], Order] = {}
+        self.pages: dict[Entry, Order] = {}
         self.damage: dict[str, Order] = {}
+        self.restored: Order | None = None
+        """Since when a restored copy of what had bad pages is unproven."""
+        self.verified: dict[str, float] = {}
+        """By verifier, when it last proved every page good."""
 
-    def forget(self, condition: Callable[[tuple[int, str], Order], bool]) -> None:
+    def forget(self, condition: Callable[[Entry, Order], bool]) -> None:
         """Take the bad pages of which the condition holds as resolved."""
         self.pages = {each: at for each, at in self.pages.items() if not condition(each, at)}
+
+    def prove(self, verifier: str, time: float) -> None:
+        """Note a proof where it is the latest."""
+        self.verified[verifier] = max(time, self.verified.get(verifier, time))
+
+    def clear(self) -> None:
+        """Nothing is known any more."""
+        self.pages, self.damage, self.restored, self.verified = {}, {}, None, {}
+
+    def adopt(self, other: "Latched") -> None:
+        """What is known of the same database at another path is of this one from now on.
+
+        "A database that its instance attaches elsewhere under the same file name takes its entries,
+        damage and verifications along".
+        """
+        self.pages = {**other.pages, **self.pages}
+        self.damage = {**other.damage, **self.damage}
+        self.restored = self.restored or other.restored
+        for verifier, time in other.verified.items():
+            self.prove(verifier, time)
+        other.clear()
+
+
+class Step(NamedTuple):
+    """One thing that changes what is known of a database, at its place in time."""
+
+    order: Order
+    change: Callable[[Latched], None]
 
 
 def damage_of(event: Event) -> str:
@@ -49,12 +78,14 @@ def damage_of(event: Event) -> str:
 
     "`divergence`: 539, 541, 557, 559, 560, 516 ...; 538, 545 ...; 540 ... as suspect. `logical`:
     447 (`%12` = 0 is not fatal), 448, 467, 542. Revert snapshots 568-570: a kind of their own.
-    613, 614, 643: index out of date".
+    613, 614, 643: index out of date". "-1206 is `logical_damage`".
     """
     if event.id in DIVERGENCE_OF_LOGGER | DIVERGENCE_OF_ACTIVE:
         return "divergence"
     if event.id in SUSPECT_OF_BOTH:
         return "suspect"
+    if event.error == LOGICALLY_CORRUPT and not event.of_another_file:
+        return "logical"
     if event.id in LOGICAL:
         mild = event.id == 447 and number(event.at(12)) == 0
         return "logical_nonfatal" if mild else "logical"
@@ -63,15 +94,25 @@ def damage_of(event: Event) -> str:
     return "revert_snapshot" if event.id in REVERT else ""
 
 
-def step_of(event: Event) -> Step | None:
-    """What an event that names this copy does to what is known of it."""
+def step_of(event: Event, *, suspect: bool, named: list[tuple[float, str]]) -> Step | None:
+    """What an event that speaks of this copy does to what is known of it.
+
+    `suspect`: it only may be this one. `named` are the page events of the copy, with their kinds.
+    """
     order = event.order
     if event.id in PAGE_AT:
         position, kind = PAGE_AT[event.id]
         page = number(event.at(position))
         entry = (-1 if page is None else page, kind)
         return Step(order, lambda known: known.pages.update({entry: order}))
-    kind = damage_of(event)
+    if event.page_error:
+        # "unless an unlocated one stands or a page event of that database and kind lies within an
+        # hour before or after"
+        kind = event.page_error
+        if any(each == kind and abs(when - event.when) <= HOUR for when, each in named):
+            return None
+        return Step(order, lambda known: known.pages.setdefault((-1, kind), order) and None)
+    kind = "suspect" if suspect else damage_of(event)
     if kind:
         return Step(order, lambda known: known.damage.update({kind: order}))
     if event.id in (905, 911):
@@ -86,36 +127,58 @@ def step_of(event: Event) -> Step | None:
     return None
 
 
-def restored(event: Event, life: Iterable[Event]) -> list[Step]:
-    """205: damage is of the file that was there before; what clears a page is another list.
+def suspected(event: Event) -> Step:
+    """A bad page in a snapshot that may be of this database."""
+    return Step(event.order, lambda known: known.damage.update({"suspect": event.order}))
 
-    It is logged after a restore that failed, too: an error of recovery comes within an hour then.
+
+def created(event: Event) -> Step:
+    """325: "All of them end with their file ... verification starts anew"."""
+    return Step(event.order, Latched.clear)
+
+
+def restored(ended: Event, used: Event) -> Step:
+    """What a restore that ended, proven by the start of its instance, makes of what was known.
+
+    It "turns the entries into finding `restored_unproven` (warning, verdict `look`) until a pass
+    that began after it". Damage is "cleared by `ack`, a restore or a newer seeding". What was
+    logged since it ended is of the restored file.
     """
-    failed = [each for each in life if each.id in RECOVERY_FAILED]
-    if any(event.when - HOUR <= each.when <= event.when for each in failed):
-        return []
-    return [Step(event.order, lambda known: known.damage.clear())]
+
+    def change(known: Latched) -> None:
+        if any(at < ended.order for at in known.pages.values()):
+            known.restored = used.order
+        known.forget(lambda _, at: at < ended.order)
+        known.damage = {kind: at for kind, at in known.damage.items() if at >= ended.order}
+
+    return Step(used.order, change)
 
 
 def scanned(scan: Scanned) -> list[Step]:
     """A page scan: latches its bad pages, clears those it read good; a whole good one clears all.
 
-    "Cleared by ... a later good read of it, a later complete scan with 0 bad". A page is good as of
-    the snapshot; it is known to be bad from the reading on, so that an old copy hides nothing. The
-    checksum of a lost flush and of a page without data is right, so that reading it says nothing.
+    "a later good read of it, a later complete scan with 0 bad". "`no_data` also by our re-read, of
+    a later snapshot, that finds the page not blank". A page is good as of the snapshot; it is known
+    to be bad from the reading on, so that an old copy hides nothing.
     """
     taken: Order = (scan.time, -1, -1)
     read: Order = (max(scan.time, scan.read), -1, -1)
+    whole = scan.complete and not scan.bad
 
     def clear(known: Latched) -> None:
-        whole = scan.complete and not scan.bad
         known.forget(
             lambda entry, at: (
                 at < taken
-                and (whole or entry[0] in scan.good)
-                and entry[1] not in ("lost_flush", "no_data")
+                and (
+                    (whole and entry[1] not in BLIND_TO)
+                    or (entry[0] in scan.good and entry[1] != "lost_flush")
+                )
             )
         )
+        if whole:
+            known.prove("page_scan", scan.time)
+            if known.restored and known.restored < taken:
+                known.restored = None
 
     return [
         Step(taken, clear),
@@ -123,13 +186,29 @@ def scanned(scan: Scanned) -> list[Step]:
     ]
 
 
-def acknowledged(ack: Acknowledged) -> Step:
-    """A person's word; all pages and all damage where none is named."""
+def acknowledged(ack: Acknowledged, shown: Latched | None) -> Step:
+    """A person's word; all pages and all damage where none is named.
+
+    "`ack` takes each thing that it names up to the last time that was *shown* for it, never a
+    watermark over all: what was logged before and is read later stands". None: all was shown.
+    """
+
+    def is_shown(at: Order, last: Order | None) -> bool:
+        return shown is None or (last is not None and at[0] <= last[0])
 
     def change(known: Latched) -> None:
-        known.forget(lambda entry, _: not ack.pages or entry[0] in ack.pages)
-        if not ack.pages:
-            known.damage.clear()
+        last = shown or Latched()
+        known.forget(
+            lambda entry, at: (
+                (not ack.pages or entry[0] in ack.pages) and is_shown(at, last.pages.get(entry))
+            )
+        )
+        if ack.pages:
+            return
+        known.damage = {
+            kind: at for kind, at in known.damage.items() if not is_shown(at, last.damage.get(kind))
+        }
+        known.restored = None
 
     return Step((ack.time, 1 << 62, 0), change)
 
@@ -164,8 +243,11 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
     # Of 735 and 737 only that more were counted than named: that is no less known.
 
     def change(known: Latched) -> None:
-        if verifies:
-            known.forget(lambda entry, at: begin is not None and at < begin)
+        if verifies and begin is not None:
+            known.forget(lambda entry, at: at < begin and entry[1] not in BLIND_TO)
+            known.prove("online_scan", completion.event.time)
+            if known.restored and known.restored < begin:
+                known.restored = None
         elif bad and bad > 0:
             within = [
                 (at, entry)
@@ -187,45 +269,52 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
     return Step(order, change)
 
 
-def known_at_the_end(steps: Iterable[Step]) -> Latched:
-    """What is still known to be bad when all has happened."""
-    known = Latched()
-    for step in sorted(steps, key=lambda each: each.order):
-        step.change(known)
-    return known
-
-
 def verifies(
-    completion: Completion, own_pages: bool, against: list[Event], gaps: list[Gap]
+    completion: Completion,
+    own_pages: bool,
+    against: Iterable[Event],
+    unread: Iterable[Event],
+    gaps: list[Gap],
 ) -> bool:
     """Whether a completed scan proves every page of the copy good.
 
-    "any pass verifies a copy only if no 398, 474-476, 481, 516, 530, 538-541, 544, 545, 557, 559,
-    560 against that copy falls within it"; `online_scan`: complete, 0 bad. 721 and 722 must say how
-    many; of the others, which may not say it (`-, -`), the events decide. What was logged in a gap
-    of more than a window (a day where none is configured) is not known.
+    "A count that is negative, cannot be read, or 0 pages seen is no proof. So **any** pass verifies
+    a copy only if no 398, 474-476, 481, 516, 530, 538-541, 544, 545, 557, 559, 560 against that
+    copy falls within it"; `online_scan`: complete, 0 bad. 721 and 722 must say how many; of the
+    others, which may not say it (`-, -`), the events decide. "A page event without its file is a
+    failed read of the instance: no scan of that instance in which it falls verifies" (`unread`).
+    What was logged in a gap of more than a window (a day where none is configured) is not known.
     """
     begin = completion.begin
     counts = completion.event.id in (721, 722)
     if not own_pages or begin is None or completion.bad not in ((0,) if counts else (0, None)):
         return False
+    if completion.is_hopeless:
+        return False
     if any(gap.begin < completion.event.when and gap.end > begin[0] for gap in gaps):
         return False
-    return not any(
-        event.id in SPOILS and begin <= event.order <= completion.event.order for event in against
-    )
+    spoilt = [*(event for event in against if is_spoiling(event)), *unread]
+    return not any(begin <= event.order <= completion.event.order for event in spoilt)
 
 
-def streaming(events: list[Event]) -> dict[str, float]:
-    """The databases that streaming backups of one instance verified, and when last.
+def is_spoiling(event: Event) -> bool:
+    """Whether it forbids what it falls within to verify: of the list, or an error that is one."""
+    return event.id in SPOILS or bool(event.page_error)
+
+
+def streaming(events: Iterable[Event], against: Iterable[Event]) -> dict[str, list[Event]]:
+    """The databases that streaming backups of one instance verified, and when.
 
     "210 ... 213 with 220 + 221 for every file and none of 214/215/217/218/222; not incremental 211;
     a VSS completion 2006/224 proves nothing". A start or stop of the instance ends a backup too.
+    "A streaming backup in whose time an event of section 2's list (399 is none), or an error that
+    is a page error, of its database falls verifies nothing" (`against`).
     """
-    found: dict[str, float] = {}
+    found: dict[str, list[Event]] = {}
     begin: Event | None = None
     copying: set[str] = set()
     copied: set[str] = set()
+    bad = [event for event in against if is_spoiling(event)]
     for event in events:
         if event.id == 210:
             begin, copying, copied = event, set(), set()
@@ -236,8 +325,8 @@ def streaming(events: list[Event]) -> dict[str, float]:
         elif event.id == 221 and begin:
             copied.add(event.database or event.at(4).lower())
         elif event.id == 213 and begin:
-            if copying == copied:
+            if copying == copied and not any(begin.order < b.order < event.order for b in bad):
                 for label in copying:
-                    found[label] = max(event.when, found.get(label, event.when))
+                    found.setdefault(label, []).append(event)
             begin = None
     return found

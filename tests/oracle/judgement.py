@@ -2,11 +2,11 @@
 
 from itertools import pairwise
 from statistics import median
-from typing import Final
 
 from tests.oracle.chronicle import Event
-from tests.oracle.facts import number, seconds
+from tests.oracle.facts import HUNG, number, seconds
 from tests.oracle.history import DAY, HOUR
+from tests.oracle.passes import PAGES_SEEN
 from tests.oracle.subject import Subject
 
 SCANS = frozenset({*range(717, 728), *range(732, 739), *range(744, 748)})
@@ -30,8 +30,8 @@ def unknown_since(subject: Subject, window: float) -> float | None:
     return max(ends)
 
 
-PAGES_SEEN: Final = {721: 9, 722: 9, 732: 8, 735: 9, 737: 7}
-"""Where a completion counts the pages that its scan saw."""
+SEVERE = frozenset({"never_verified", "verification_overdue"})
+INFO = frozenset({"unexplained_error", "unknown_since", "not_heard"})
 
 
 def deadline(subject: Subject) -> float:
@@ -47,7 +47,7 @@ def deadline(subject: Subject) -> float:
     ends = [
         each.event.when
         for each in subject.copy.completions
-        if each.task != "defrag" and not each.partial
+        if each.task != "defrag" and not each.partial and each.event.when > subject.copy.born
     ][-8:]
     between = [later - earlier for earlier, later in pairwise(ends)]
     usual = 1.5 * median(between) if between else 0.0
@@ -79,6 +79,8 @@ def damaged(subject: Subject, now: float) -> set[str]:
     """
     found: set[str] = set()
     damage = set(subject.known.damage)
+    if subject.known.restored:
+        found.add("restored_unproven")
     if (
         subject.known.pages
         or damage
@@ -91,7 +93,7 @@ def damaged(subject: Subject, now: float) -> set[str]:
         found.add("copy_suspect")
     if damage & {"logical", "logical_nonfatal"}:
         found.add("logical_damage")
-    if subject.unexplained > subject.dealt_with:
+    if subject.unexplained > subject.dealt_with.get("unexplained", 0.0):
         found.add("unexplained_error")
     return found
 
@@ -114,15 +116,33 @@ def standing(subject: Subject, now: float) -> str:
     """Verified in time, certainly not, or not known."""
     lost = unknown_since(subject, WINDOW)
     limit = deadline(subject)
-    if subject.verified and subject.worked(max(subject.verified.values()), now) <= limit:
-        return "verified"
+    proofs = [*subject.verified.values()]
+    if unread(subject):
+        # "Its deadline runs on as if it had verified".
+        proofs.append(unread(subject))
+    if proofs and subject.worked(max(proofs), now) <= limit:
+        return "verified" if not unread(subject) else "unknown"
     # "known for 14 days (or never-verified: 7)": behind a gap it is not said to be never.
-    least = 14 * DAY if subject.verified or lost is not None else 7 * DAY
+    least = 14 * DAY if proofs or lost is not None else 7 * DAY
     if now - subject.first_seen < least:
         return "unknown"
-    patience = limit if subject.verified else max(limit, 7 * DAY)
-    since = max([lost or 0.0, subject.first_seen, *subject.verified.values()])
+    patience = limit if proofs else max(limit, 7 * DAY)
+    since = max([lost or 0.0, subject.first_seen, subject.copy.born, *proofs])
     return "unverified" if subject.worked(since, now) > patience else "unknown"
+
+
+def unread(subject: Subject) -> float:
+    """When a scan completed in words that cannot be read, if nothing verified it since; else 0.
+
+    "neither verifies nor makes the copy `never_verified`: finding `verification_unreadable`".
+    """
+    ends = [
+        each.event.when
+        for each in subject.copy.completions
+        if each.task != "defrag" and not each.is_read and each.event.when > subject.copy.born
+    ]
+    last = max(ends, default=0.0)
+    return last if last > max(subject.verified.values(), default=0.0) else 0.0
 
 
 def one_sided(subject: Subject, now: float) -> str:
@@ -136,7 +156,12 @@ def one_sided(subject: Subject, now: float) -> str:
         return ""
     if standing(subject, now) != "unverified":
         return ""
-    proven = {each.role for each in subject.others if standing(each, now) == "verified"}
+    proven = {
+        each.role
+        for each in subject.others
+        # "nothing about it is `ok`, "verified" or "up to date""
+        if standing(each, now) == "verified" and not each.blind(now)
+    }
     if not proven or subject.role in proven:
         return ""
     return "only_passive_verified" if subject.role == "active" else "only_active_verified"
@@ -191,7 +216,7 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
 def cycles(subject: Subject) -> list[bool]:
     """Of each run of online defragmentation that ended: whether it was interrupted or resumed."""
     stops = [event for event in subject.life if event.id in (103, 104)]
-    mine = [event for event in subject.owned if event.id in (327, *range(700, 706))]
+    mine = [event for event in subject.owned if event.id in range(700, 706)] + subject.leaves
     found: list[bool] = []
     begun: int | None = None
     started = False
@@ -226,7 +251,10 @@ def absent(subject: Subject, now: float) -> set[str]:
     if model == "garbage_collection" and defrag_overdue(subject, now):
         found.add("defrag_overdue")
     known = now - subject.first_seen >= 14 * DAY
-    if standing(subject, now) == "unverified" and is_asked_for(subject):
+    if unread(subject) and is_asked_for(subject):
+        # "(this finding stands instead of `verification_overdue`)"
+        found.add("verification_unreadable")
+    elif standing(subject, now) == "unverified" and is_asked_for(subject):
         found.add("verification_overdue" if subject.verified else "never_verified")
     sided = one_sided(subject, now)
     if sided:
@@ -244,20 +272,89 @@ def absent(subject: Subject, now: float) -> set[str]:
 
 
 def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
-    """All findings of one database."""
+    """All findings of one database.
+
+    Where nothing is heard "its findings of absence are held as they were".
+    """
     found = damaged(subject, now)
-    if subject.tier == "watched":
-        lost = unknown_since(subject, window)
-        patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
-        if lost is None:
-            found |= absent(subject, now)
-        elif subject.worked(lost, now) <= patience or now - subject.first_seen < 14 * DAY:
-            found.add("unknown_since")
-            # What is not in its log is counted from the last gap on.
-            found |= {"defrag_overdue", "scan_off"} & absent(subject, now)
-        else:
-            # Whatever was missed, nothing has verified it for too long since.
-            found |= absent(subject, now)
-            if standing(subject, now) == "unverified" and is_asked_for(subject):
-                found = (found | {"verification_overdue"}) - {"never_verified"}
+    if subject.blind(now):
+        found.add("not_heard")
+        now = subject.silent_from
+    if subject.tier == "watched" and not subject.left:
+        found |= missing(subject, now, window)
     return frozenset(found)
+
+
+def missing(subject: Subject, now: float, window: float) -> set[str]:
+    """What it lacks, and whether records are missing that would tell."""
+    lost = unknown_since(subject, window)
+    if lost is None:
+        return absent(subject, now)
+    patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
+    if subject.worked(lost, now) <= patience or now - subject.first_seen < 14 * DAY:
+        # What is not in its log is counted from the last gap on.
+        return {"unknown_since"} | ({"defrag_overdue", "scan_off"} & absent(subject, now))
+    # Whatever was missed, nothing has verified it for too long since.
+    found = absent(subject, now)
+    if standing(subject, now) == "unverified" and is_asked_for(subject):
+        found = (found | {"verification_overdue"}) - {"never_verified"}
+    return found
+
+
+def verdict(subject: Subject, found: frozenset[str], now: float) -> str:
+    """The one word for it: "Verdicts, worst first".
+
+    "`bad_pages` (an entry that is not `corrected` or restored, or fatal damage: divergence,
+    logical) `writes_at_risk` (413, 429, 492, 454, 465, hung I/O, not ended) `blind` (above)
+    `unverified` (never verified where asked, overdue) `look` (any other finding of warning or more)
+    `unproven` `ok` (nothing, or info)". "Never verified and nobody asks for it (a domain
+    controller) is the verdict `unproven`"; so is one for which that is not due yet.
+    """
+    fatal = {"divergence", "logical"} & subject.known.damage.keys()
+    if fatal or any(kind != "corrected" for _, kind in subject.known.pages):
+        return "bad_pages"
+    if at_risk(subject, now):
+        return "writes_at_risk"
+    if "not_heard" in found:
+        return "blind"
+    if found & SEVERE:
+        return "unverified"
+    if found - INFO:
+        return "look"
+    return "ok" if subject.verified else "unproven"
+
+
+def at_risk(subject: Subject, now: float) -> bool:
+    """Whether what it writes is at risk.
+
+    An event alert ends "on what ended it (mount, recovery, success, I/O that completed, `ack`)".
+    Hung I/O: "until 507-510, 481 or 482 of that file and offset, started no later; the instance
+    came up; `ack`; or a day without another in which the instance logged something an hour after".
+    """
+    for event in subject.failing:
+        if event.when <= subject.dealt_with.get(str(event.id), 0.0):
+            continue
+        later = [each for each in subject.life if event < each and each.when <= now]
+        up = any(each.id in (105, 302, 304) for each in later)
+        if event.id in HUNG:
+            done = any(is_its_end(each, event) for each in later)
+            after = [each for each in later if each.when >= event.when + HOUR]
+            if not (up or done or (after and now > event.when + DAY)):
+                return True
+        elif not (up or any(is_attached(each) for each in later)):
+            return True
+    return False
+
+
+def is_attached(event: Event) -> bool:
+    """Whether an instance attached a database of its own: it writes its logs again."""
+    return event.id == 326 and not (event.replays or event.tool or event.in_snapshot)
+
+
+def is_its_end(event: Event, hung: Event) -> bool:
+    """Whether it is the end of an I/O that hung: of that file and offset, started no later."""
+    taken = {481: 10, 482: 10, **dict.fromkeys(range(507, 511), 7)}
+    if event.id not in taken or event.strings[3:5] != hung.strings[3:5]:
+        return False
+    begun = event.when - (number(event.at(taken[event.id])) or 0)
+    return begun <= hung.when - (number(hung.at(7)) or 0) + 1

@@ -106,7 +106,7 @@ def stretches(subject: Subject, ids: Iterable[int]) -> list[Run]:
     One whose end was not logged before the next start is not known; the last may go on.
     """
     stops = [event for event in subject.life if event.id in (103, 104)]
-    mine = [event for event in subject.owned if event.id in (327, *ids)]
+    mine = [event for event in subject.owned if event.id in ids] + subject.leaves
     found: list[Run] = []
     begun: float | None = None
     for event in sorted({*stops, *mine}, key=lambda each: each.order):
@@ -216,10 +216,16 @@ def restarts(found: Sequence[Night]) -> list[float]:
     """Moments up to which the nights were those of another window.
 
     "Another length is another window, and the evidence begins anew." (docs) Two nights in a row
-    tell of it: both stopped after their time, or both equally long before it.
+    tell of it: both stopped after their time, or both equally long before it, by more than half
+    an hour, and two nights behind them kept to their time.
     """
     told = [night for night in found if night.off is not None]
     ran = [night for night in found if night.ran or night.off is not None]
     longer = [b for a, b in pairwise(told) if (a.off or 0.0) > 0 and (b.off or 0.0) > 0]
-    other = [b for a, b in pairwise(ran) if a.off and b.off and abs(a.off - b.off) <= NEAR]
+    other = [
+        b
+        for a, b in pairwise(ran)
+        if a.off and b.off and abs(a.off - b.off) <= NEAR and min(a.off, b.off) < -1800
+        if sum(night.start > b.start and night.off == 0 for night in told) >= 2
+    ]
     return sorted({night.end + max(0.0, night.off or 0.0) for night in (*longer, *other)})

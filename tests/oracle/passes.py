@@ -22,6 +22,8 @@ RESUMES: Final = frozenset({702, 719, 720, 738})
 COMPLETES: Final = frozenset({701, 703, 721, 732, 735, 737, 722})
 INTERRUPTS: Final = frozenset({704, 725, 726, 745})
 STOPS: Final = frozenset({103, 104, 327})
+PAGES_SEEN: Final = {721: 9, 722: 9, 732: 8, 735: 9, 737: 7}
+"""Where a completion counts the pages that its scan saw."""
 RUNNING: Final = frozenset({733, 744})
 FAILS: Final = frozenset({705, 723, 724, 734})
 ACTIVE: Final = frozenset({735, 736, 737, 738, 744})
@@ -43,6 +45,20 @@ class Completion(NamedTuple):
     partial: bool
     bad: int | None
     """Bad pages that its summary counts; None where it does not say."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its words can be read.
+
+        "A completion in words that cannot be read (foreign text: its numbers are not found)".
+        """
+        return any(number(text) is not None for text in self.event.strings[4:])
+
+    @property
+    def is_hopeless(self) -> bool:
+        """ "A count that is negative, cannot be read, or 0 pages seen is no proof." """
+        seen = number(self.event.at(PAGES_SEEN.get(self.event.id, 0)))
+        return seen is None or seen <= 0 or (self.bad is not None and self.bad < 0)
 
 
 @dataclass
@@ -70,6 +86,13 @@ class Copy:
     changes: list[Event] = field(default_factory=list)
     """Each event that changes it."""
     open: dict[str, Open] = field(default_factory=dict)
+    created: list[Event] = field(default_factory=list)
+    """Each event by which its file is a new one."""
+
+    @property
+    def born(self) -> float:
+        """When its file was created, as far as is known."""
+        return self.created[-1].when if self.created else 0.0
 
     def count(self, task: str, what: str) -> None:
         """One more start, completion, interruption or failure."""
@@ -205,7 +228,7 @@ def derive(events: list[Event]) -> Copy:
     """The passes of one copy, from its own maintenance events, the stops of its instances and its
     failovers (ids below zero).
 
-    The events are in order; those of tools are left out by the caller.
+    The events are in order; those of tools, and what is no detachment, are left out by the caller.
     """
     copy = Copy()
     partial: Event | None = None

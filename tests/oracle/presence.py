@@ -1,13 +1,15 @@
 """Time at work: when an instance was started and its log was read (semantics, section 5).
 
-"Absence is measured in time at work (instance started and not stopped, log read; after a power
-loss, which logs no 103, to the last record before the next 102), not on the calendar: a machine
-that was off missed nothing."
+"Absence is measured in time at work (instance started and not stopped, its database not detached,
+log read; ... after a power loss, which logs no 103, to the last record before the next 102), not on
+the calendar: a machine that was off missed nothing."
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable
 
 from tests.oracle.chronicle import Event
+from tests.oracle.facts import BEGINS_AGAIN, NOT_AT_WORK, PAGE_AT
 from tests.oracle.passes import TASK
 
 Spans = list[tuple[float, float]]
@@ -53,12 +55,65 @@ def spans(
             if since is not None:
                 found.append((since, event.when))
             since = None
-        elif since is None and (not found or event.id in TASK or event.id in (105, 302)):
-            # It was started, though no 102 says when.
+        elif since is None and event.id not in NOT_AT_WORK:
+            # "records of any kind that name the instance, 105, 302 and 326 too, but not 103, 104,
+            # 327, show that it is at work"
             since = event.when
     if since is not None:
         found.append((since, max(since, until)))
     return found
+
+
+def in_replay(event: Event, life: Iterable[Event]) -> bool:
+    """Whether it was logged in replay.
+
+    "outside replay (`%2` R or U, or between a 102 or 300 and its 105: replay logs one on every
+    passive copy)"
+    """
+    before = [
+        each.id
+        for each in life
+        if each.instance == event.instance and each.id in (102, 105, 300) and each < event
+    ]
+    return event.replays or (bool(before) and before[-1] != 105)
+
+
+def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
+    """When the database was detached: `mine` are the events that name it, of no tool.
+
+    "A 327 detaches only outside replay ... and at its own path ... A later 102, 105, 300-304, 326,
+    328, scan or page event at that path ends it". The last one goes on. Where its instance stopped,
+    that is what counts.
+    """
+    found: Spans = []
+    since: float | None = None
+    own = {event for event in mine if not event.in_snapshot}
+    for event in sorted({*own, *life}, key=lambda each: each.order):
+        if event in own and event.id == 327:
+            if since is None and not in_replay(event, life):
+                since = event.when
+        elif since is not None and (
+            event.id in BEGINS_AGAIN
+            or event.id in (103, 104)
+            or (
+                event in own and (event.id in TASK or event.id in PAGE_AT or event.id in (326, 328))
+            )
+        ):
+            found.append((since, event.when))
+            since = None
+    return found if since is None else [*found, (since, float("inf"))]
+
+
+def without(every: Spans, gone: Spans) -> Spans:
+    """The spans less those in which the database was detached."""
+    for low, high in gone:
+        every = [
+            part
+            for start, stop in every
+            for part in ((start, min(stop, low)), (max(start, high), stop))
+            if part[0] < part[1]
+        ]
+    return every
 
 
 def worked(every: list[Spans], begin: float, end: float) -> float:

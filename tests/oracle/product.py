@@ -6,17 +6,18 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from unittest import mock
 
 from esewatch.advice.advise import advise
 from esewatch.advice.history.history import histories
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings, load
 from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.fold.channels import clock_guard
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.identity import role_of, tier
 from esewatch.fold.passes.passes import TASKS, views_in
-from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import State
 from esewatch.model import (
     Batch,
@@ -24,6 +25,7 @@ from esewatch.model import (
     Coverage,
     EsewatchError,
     Event,
+    Heard,
     PageFault,
     PagesScanned,
     Record,
@@ -41,18 +43,25 @@ def settings_of(history: History, folder: Path) -> Settings:
     return load(path)
 
 
+@mock.patch.object(clock_guard, "EARLIEST_NOW", 0.0)
 def told(history: History, settings: Settings, order: random.Random | None = None) -> Answers:
     """The answers of the fold and the advice to its records, in an `order` or as they stand.
 
-    What came before an acknowledgement is read before it.
+    What came before an acknowledgement is read before it. The clock of a history is right.
     """
     folder = Folder(State(), settings)
     folder.open_source(SOURCE, history.now)
     read: list[Logged | Scanned] = []
     for records, acknowledged in _stages(history):
-        pieces = list(_in_pieces(_records(records, settings, history), order))
+        pieces = list(_in_pieces(_records(records, settings), order))
         for number, piece in enumerate(pieces):
-            batch = Batch(records=piece, caught_up=number == len(pieces) - 1)
+            is_last = number == len(pieces) - 1
+            batch = Batch(
+                records=[record for _, record in piece],
+                inputs=_inputs(piece),
+                heard=_heard(records, settings) if is_last else [],
+                caught_up=is_last,
+            )
             folder.fold(SOURCE, batch, history.now)
         read += records
         if history.complete_channels:
@@ -67,7 +76,6 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
 def answers(state: State, settings: Settings, now: float) -> Answers:
     """What the state says of each database that is not ignored."""
     known = histories(state, settings)
-    beside = surroundings(state, settings)
     found = {}
     for each in advise(state, settings, now):
         key = (each.computer, each.database)
@@ -76,7 +84,7 @@ def answers(state: State, settings: Settings, now: float) -> Answers:
         totals = {task: _totals(views[task]) for task in TASKS}
         found[key] = Answer(
             known_bad=frozenset((bad.page, bad.kind) for bad in known[key].bad_pages),
-            damage=frozenset(known_damage(entry, beside(entry).damage)),
+            damage=frozenset(known[key].damage),
             verified=dict(each.ledger.verified),
             totals={task: total for task, total in totals.items() if any(total)},
             role=role_of(entry, settings),
@@ -84,6 +92,7 @@ def answers(state: State, settings: Settings, now: float) -> Answers:
             tier=tier(entry, settings),
             findings=frozenset(found.finding for found in each.findings),
             action=each.window.action,
+            verdict=each.verdict,
         )
     return found
 
@@ -102,8 +111,8 @@ def _stages(
     )
     rest = [each for each in history.records if not isinstance(each, Acknowledged)]
     for ack in acknowledged:
-        stage = [each for each in rest if _when(each) <= ack.time]
-        rest = [each for each in rest if _when(each) > ack.time]
+        stage = [each for each in rest if _when(each) <= ack.time and not _is_late(each, ack)]
+        rest = [each for each in rest if each not in stage]
         yield stage, ack
     yield rest, None
 
@@ -112,16 +121,37 @@ def _when(record: Logged | Scanned) -> float:
     return record.read if isinstance(record, Scanned) else record.time
 
 
-def _records(
-    records: Iterable[Logged | Scanned], settings: Settings, history: History
-) -> list[Record]:
-    made: list[Record] = []
+def _is_late(record: Logged | Scanned, ack: Acknowledged) -> bool:
+    return isinstance(record, Logged) and record.file in ack.unread
+
+
+def _records(records: Iterable[Logged | Scanned], settings: Settings) -> list[tuple[int, Record]]:
+    """Each with the input that holds it."""
+    made: list[tuple[int, Record]] = []
     for each in records:
         if isinstance(each, Scanned):
-            made += _scan(each)
+            made += [(0, piece) for piece in _scan(each)]
         elif (event := decoded(each, settings)) is not None:
-            made.append(event)
+            made.append((each.file, event))
     return made
+
+
+def _inputs(piece: Sequence[tuple[int, Record]]) -> list[tuple[int, int]]:
+    """Where in a piece the records of another input begin."""
+    return [
+        (number, file)
+        for number, (file, _) in enumerate(piece)
+        if number == 0 or file != piece[number - 1][0]
+    ]
+
+
+def _heard(records: Iterable[Logged | Scanned], settings: Settings) -> list[Heard]:
+    """What other programs logged."""
+    times: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for each in records:
+        if isinstance(each, Logged) and decoded(each, settings) is None:
+            times[each.computer, each.channel].append(each.time)
+    return [Heard(*key, tuple(sorted(found))) for key, found in times.items()]
 
 
 def decoded(logged: Logged, settings: Settings) -> Event | None:
@@ -165,7 +195,9 @@ def _scan(scan: Scanned) -> list[Record]:
     return [piece, done] if scan.complete else [piece]
 
 
-def _in_pieces(records: list[Record], order: random.Random | None) -> Iterable[list[Record]]:
+def _in_pieces(
+    records: list[tuple[int, Record]], order: random.Random | None
+) -> Iterable[list[tuple[int, Record]]]:
     """In one piece as they stand, or shuffled, some of them twice, and cut."""
     if order is None:
         yield records
@@ -173,7 +205,7 @@ def _in_pieces(records: list[Record], order: random.Random | None) -> Iterable[l
     records = [*records]
     if records:
         # A record without a number is identified by its source's position only.
-        numbered = [each for each in records if isinstance(each, Event) and each.record_id]
+        numbered = [each for each in records if isinstance(each[1], Event) and each[1].record_id]
         records += order.sample(numbered, len(numbered) // 5)
     order.shuffle(records)
     size = max(1, len(records) // order.randint(1, 7))

@@ -3,19 +3,16 @@
 Nothing is kept from one call to the next: the records are sorted, grouped and walked.
 """
 
-from esewatch.ese.events.message_table import is_unexplained as is_unexplained_id
+from collections.abc import Mapping
+from functools import partial
+
 from tests.oracle.advice import actions
+from tests.oracle.blame import accuse, blame, impute
 from tests.oracle.chronicle import Chronicle, Event, chronicle
-from tests.oracle.facts import (
-    CORRUPTION,
-    DIVERGENCE_OF_ACTIVE,
-    IO_ERRORS,
-    NOT_A_DATABASE,
-    REVERT,
-    SUSPECT_OF_BOTH,
-)
+from tests.oracle.facts import HUNG, PAGE_AT, WRITES_FAIL
 from tests.oracle.failovers import concerning, failovers
-from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Scanned
+from tests.oracle.hearing import listen
+from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Logged, Scanned
 from tests.oracle.identity import (
     Computers,
     database_label,
@@ -24,49 +21,64 @@ from tests.oracle.identity import (
     is_nameless_snapshot,
 )
 from tests.oracle.integrity import (
+    Latched,
     Step,
     acknowledged,
-    known_at_the_end,
+    created,
     named_pages,
     restored,
     scanned,
     step_of,
     streaming,
     summary,
+    suspected,
     verifies,
 )
-from tests.oracle.judgement import findings
+from tests.oracle.judgement import findings, verdict
 from tests.oracle.nights import length
-from tests.oracle.passes import ACTIVE, STOPS, TASK, derive, proves
-from tests.oracle.presence import SILENCE, hour_end, spans
-from tests.oracle.subject import Subject, is_ignored_path
+from tests.oracle.passes import ACTIVE, STOPS, TASK, Completion, derive, proves
+from tests.oracle.presence import SILENCE, detached, hour_end, in_replay, spans, without
+from tests.oracle.restores import Restore, restarts_of, restores
+from tests.oracle.subject import Subject, is_corruption, is_ignored_path
+from tests.oracle.whereabouts import move
 
 Subjects = dict[tuple[str, str], Subject]
 
 
 def read(history: History) -> Answers:
     """What must be said of each database."""
-    told = chronicle(history)
-    subjects = gathered(history, told)
-    join_copies(subjects)
-    computers = Computers(history)
-    moves = failovers(history, computers)
-    for subject in subjects.values():
-        moved = concerning(subject, moves, [*subjects.values()], computers)
-        follow(subject, told, moved, history.now)
-    for subject in subjects.values():
-        accuse(subject, told.events, subjects)
-    for subject in subjects.values():
-        prove(subject, told.events)
-    for subject in subjects.values():
-        latch(subject, history)
-    blame(subjects, told.events)
+    subjects, told = judged(history)
     advised = actions(subjects, told.events, history.configuration, history.now)
     return {
         key: answer(subject, history, advised[key])
         for key, subject in subjects.items()
         if not dropped(subject, history.now)
     }
+
+
+def judged(history: History) -> tuple[Subjects, Chronicle]:
+    """All that is known of each database."""
+    told = chronicle(history)
+    subjects = gathered(history, told)
+    lodge(subjects, history.now)
+    join_copies(subjects)
+    computers = Computers(history)
+    moves = failovers(history, computers)
+    for subject in subjects.values():
+        moved = concerning(subject, moves, [*subjects.values()], computers)
+        follow(subject, told, moved, history.now)
+    move(subjects)
+    for subject in subjects.values():
+        accuse(subject, subjects, told.events)
+    blame(subjects, told.events)
+    impute(subjects, told.events)
+    for subject in subjects.values():
+        prove(subject, told.events)
+    latch(subjects, history, told)
+    policy = history.configuration.get("policy") or {}
+    assert isinstance(policy, Mapping)
+    listen(subjects, told, policy, computers)
+    return subjects, told
 
 
 def dropped(subject: Subject, now: float) -> bool:
@@ -77,6 +89,7 @@ def dropped(subject: Subject, now: float) -> bool:
 
 def answer(subject: Subject, history: History, action: str) -> Answer:
     """The answer for one database."""
+    found = findings(subject, history.now, length(subject, history.configuration))
     return Answer(
         known_bad=frozenset(subject.known.pages),
         damage=frozenset(subject.known.damage),
@@ -85,8 +98,9 @@ def answer(subject: Subject, history: History, action: str) -> Answer:
         role=subject.role,
         model=subject.model,
         tier=subject.tier,
-        findings=findings(subject, history.now, length(subject, history.configuration)),
+        findings=found,
         action=action,
+        verdict=verdict(subject, found, history.now),
     )
 
 
@@ -105,7 +119,7 @@ def gathered(history: History, told: Chronicle) -> Subjects:
         return not ignored and not is_nameless_snapshot(label)
 
     for event in told.events:
-        if event.database and (event.id in CORRUPTION or is_kept(event.database)):
+        if event.database and (is_corruption(event) or is_kept(event.database)):
             subject(event.computer, event.database).named.append(event)
     for record in history.records:
         if isinstance(record, Scanned) and (record.bad or is_kept(database_label(record.database))):
@@ -132,6 +146,29 @@ def gathered(history: History, told: Chronicle) -> Subjects:
             if gap.computer == each.computer and (not channels or gap.channel in channels)
         ]
     return subjects
+
+
+def lodge(subjects: Subjects, now: float) -> None:
+    """Give bad pages of nameless snapshots to the database that they must be of.
+
+    "where its tail fits one watched database it is that one's, as suspect; else it is kept under
+    its own path for 30 days."
+    """
+    for key, shadow in [*subjects.items()]:
+        if not is_nameless_snapshot(shadow.label):
+            continue
+        fitting = [
+            each
+            for each in subjects.values()
+            if each.computer == shadow.computer
+            and each.tier == "watched"
+            and not is_nameless_snapshot(each.label)
+            and shadow.label.lower().endswith(each.label.lower().partition(":")[2])
+        ]
+        if len(fitting) == 1:
+            fitting[0].in_shadows += [event for event in shadow.named if is_corruption(event)]
+        if len(fitting) == 1 or shadow.last_seen < now - 30 * DAY:
+            del subjects[key]
 
 
 def join_copies(subjects: Subjects) -> None:
@@ -163,92 +200,90 @@ def join_copies(subjects: Subjects) -> None:
 
 def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) -> None:
     """Its passes, roles, counts and time at work."""
-    mine = [event for event in subject.owned if event.id in TASK or event.id == 327]
+    subject.leaves = [
+        event
+        for event in subject.owned
+        if event.id == 327 and not event.in_snapshot and not in_replay(event, subject.life)
+    ]
+    mine = [event for event in subject.owned if event.id in TASK and event.time <= now + DAY]
+    new = [event for event in subject.owned if event.id == 325 and not event.in_snapshot]
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
-    subject.copy = derive(sorted({*mine, *stops, *moved}, key=lambda each: each.order))
-    own = sorted(event.when for event in [*mine, *stops])
+    subject.copy = derive(
+        sorted({*mine, *subject.leaves, *stops, *moved}, key=lambda each: each.order)
+    )
+    subject.copy.created = new
+    own = sorted(event.when for event in [*mine, *subject.leaves, *stops])
     times = sorted([*told.times.get(subject.computer, []), *own])
     # Without record numbers nothing tells since when and how far a log was read.
     begin, until = subject.first_seen, now
     if times and told.numbered(subject.computer):
-        begin, until = times[0], min(now, hour_end(times[-1]) + SILENCE)
+        begin, until = times[0], min(now, hour_end(told.last(subject.computer)) + SILENCE)
     first = subject.life[0].instance if subject.life else ""
+    subject.away = detached(subject.owned, subject.life)
     subject.spans = []
     for key in sorted(subject.instances):
         life = [event for event in subject.life if event.instance == key]
         heard = sorted([*times, *(event.when for event in life if not event.number)])
         subject.spans.append(spans(life, heard, own, until, begin if key == first else None))
-    subject.spans = subject.spans or [[(begin, until)]]
-
-
-def accuse(subject: Subject, events: list[Event], subjects: Subjects) -> None:
-    """What each of its events speaks against: this copy, the active one, or the group.
-
-    "539, 541, 557, 559, 560, 516 -> the copy that logs it; 538, 545 -> the *active* copy (logged by
-    the passive; active unknown: the group); 540 -> both, as suspect."
-    """
-    group = [subject, *subject.others]
-    for event in subject.named:
-        if event.id not in DIVERGENCE_OF_ACTIVE | SUSPECT_OF_BOTH:
-            subject.against.append(event)
-            continue
-        active = [each for each in group if role_then(each, event) == "active"]
-        if len(active) != 1:
-            accused = group
-        elif event.id in SUSPECT_OF_BOTH and active[0] is not subject:
-            accused = [subject, active[0]]
-        else:
-            accused = active
-        for each in accused:
-            each.against.append(event)
-    nameless = is_nameless_snapshot(subject.label)
-    for event in events:
-        # 569 names no database: all of its instance
-        if event.id in REVERT and not event.database and event in subject.life and not nameless:
-            subject.against.append(event)
-    for other in subjects.values():
-        other.against.sort(key=lambda each: each.order)
-
-
-def role_then(subject: Subject, event: Event) -> str:
-    """The role of a copy when an event was logged."""
-    told = subject.copy.role_at((event.when, 1 << 62, 0))
-    return told or str(subject.entry.get("role", ""))
+    every = subject.spans or [[(begin, until)]]
+    subject.spans = [without(each, subject.away) for each in every]
 
 
 def prove(subject: Subject, events: list[Event]) -> None:
-    """When each verifier last proved every page good (section 3)."""
+    """The scans that proved every page good (section 3)."""
     elsewhere = [event for other in subject.others for event in other.owned if event.id in ACTIVE]
     for completion in subject.copy.completions:
+        if completion.task == "defrag":
+            continue
         gaps = [gap for gap in subject.gaps if gap.end - gap.begin > subject.longest_gap]
-        if verifies(completion, proves(completion, elsewhere), subject.against, gaps):
+        own = proves(completion, elsewhere) and not is_another_file(subject, completion)
+        if verifies(completion, own, subject.against, subject.unplaced, gaps):
             subject.proofs.append(completion)
-            keep_last(subject, "online_scan", completion.event.time)
-    for scan in subject.scans:
-        if scan.complete and not scan.bad:
-            keep_last(subject, "page_scan", scan.time)
-    for key in subject.instances:
-        mine = [event for event in subject.life if event.instance == key]
-        proven = streaming(mine)
-        if subject.label in proven:
-            keep_last(subject, "streaming_backup", proven[subject.label])
 
 
-def keep_last(subject: Subject, verifier: str, time: float) -> None:
-    """Note a proof where it is the latest."""
-    subject.verified[verifier] = max(time, subject.verified.get(verifier, time))
+def is_another_file(subject: Subject, completion: Completion) -> bool:
+    """Whether its file was created since the pass began."""
+    begin = completion.begin
+    return begin is not None and any(
+        begin < event.order < completion.event.order for event in subject.copy.created
+    )
 
 
-def latch(subject: Subject, history: History) -> None:
-    """What is known to be bad when all has happened."""
+def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
+    """What is known to be bad, or proven, when all has happened."""
+    steps: list[tuple[Step, Subject]] = []
+    done = restores(told.events)
+    for subject in subjects.values():
+        steps += [(step, subject) for step in steps_of(subject, history, told.events, done)]
+        for event, old in subject.moved:
+            takes = Step(event.order, partial(adopt, old))
+            steps.append((takes, subject))
+    for step, subject in sorted(steps, key=lambda each: each[0].order):
+        step.change(subject.known)
+    for subject in subjects.values():
+        subject.verified = subject.known.verified
+
+
+def adopt(old: Subject, known: Latched) -> None:
+    """What was known of the old path is known of the new one."""
+    known.adopt(old.known)
+
+
+def steps_of(
+    subject: Subject, history: History, events: list[Event], done: list[Restore]
+) -> list[Step]:
+    """All that changes what is known of one database."""
     steps: list[Step] = []
+    kinds = [(event.when, PAGE_AT[event.id][1]) for event in subject.against if event.id in PAGE_AT]
     for event in subject.against:
-        step = step_of(event)
+        step = step_of(event, suspect=event.place in subject.suspected, named=kinds)
         if step:
             steps.append(step)
+    steps += [suspected(event) for event in subject.in_shadows]
     named = named_pages(subject.against, subject.scans)
-    for event in subject.life:
-        steps += restored(event, subject.life) if event.id == 205 else []
+    for restore in done:
+        steps += [restored(restore.ended, used) for used in restarts_of(subject, restore, events)]
+    steps += [created(event) for event in subject.copy.created]
     steps += [
         summary(completion, completion in subject.proofs, named)
         for completion in subject.copy.completions
@@ -256,11 +291,54 @@ def latch(subject: Subject, history: History) -> None:
     ]
     for scan in subject.scans:
         steps += scanned(scan)
+    for key in subject.instances:
+        mine = [event for event in subject.life if event.instance == key]
+        for event in streaming(mine, subject.against).get(subject.label, []):
+            if event.time > history.now + DAY:
+                continue
+            steps.append(Step(event.order, partial(proven_by_backup, event.when)))
     for record in history.records:
         if isinstance(record, Acknowledged) and is_of(record, subject):
-            steps.append(acknowledged(record))
-            subject.dealt_with = max(subject.dealt_with, 0.0 if record.pages else record.time)
-    subject.known = known_at_the_end(steps)
+            shown = as_shown(record, subject, history) if record.unread else None
+            steps.append(acknowledged(record, shown.known if shown else None))
+            if not record.pages:
+                deal(subject, record, shown)
+    return steps
+
+
+def proven_by_backup(time: float, known: Latched) -> None:
+    """A streaming backup read every page."""
+    known.prove("streaming_backup", time)
+
+
+def as_shown(ack: Acknowledged, subject: Subject, history: History) -> Subject:
+    """What a person saw who acknowledged before all was read."""
+    seen = [
+        each
+        for each in history.records
+        if (each.read if isinstance(each, Scanned) else each.time) <= ack.time
+        and each is not ack
+        and not (isinstance(each, Logged) and each.file in ack.unread)
+    ]
+    then = history._replace(records=tuple(seen), now=ack.time)
+    nothing = Subject(subject.computer, subject.label, subject.entry)
+    return judged(then)[0].get((subject.computer, subject.label), nothing)
+
+
+def deal(subject: Subject, ack: Acknowledged, shown: Subject | None) -> None:
+    """Note what of its errors is dealt with: up to the last that was shown of each."""
+    things = {"io": ack.time, "unexplained": ack.time} | {
+        str(event_id): ack.time for event_id in WRITES_FAIL | HUNG
+    }
+    if shown:
+        things = {
+            "io": max([event.when for event in shown.io_errors], default=0.0),
+            "unexplained": shown.unexplained,
+        }
+        for event in shown.failing:
+            things[str(event.id)] = max(event.when, things.get(str(event.id), 0.0))
+    for thing, until in things.items():
+        subject.dealt_with[thing] = max(until, subject.dealt_with.get(thing, 0.0))
 
 
 def is_of(ack: Acknowledged, subject: Subject) -> bool:
@@ -268,40 +346,3 @@ def is_of(ack: Acknowledged, subject: Subject) -> bool:
     times = [*(event.time for event in subject.named), *(scan.read for scan in subject.scans)]
     meant = (ack.computer, ack.database) == (subject.computer, subject.label)
     return meant and min(times) <= ack.time
-
-
-def is_unexplained(event: Event) -> bool:
-    """Whether it is an error that the table of all messages calls unexplained."""
-    return event.level in ("error", "critical") and is_unexplained_id(
-        event.id, "error", event.provider
-    )
-
-
-def blame(subjects: Subjects, events: list[Event]) -> None:
-    """Whose errors are those that name no database, and those that nothing explains (section 3).
-
-    "an error- or critical-level ESE event that no rule, metric or finding of ours uses raises the
-    finding `unexplained_error` on its database or computer": the database that a string names, else
-    those of the instance, else those of the computer. An I/O error of a log file is its instance's.
-    Whose instance an ignored database is of is not kept until it is damaged.
-    """
-    for subject in subjects.values():
-        subject.io_errors = [event for event in subject.named if event.id in IO_ERRORS]
-    shown = [each for each in subjects.values() if each.tier != "ignored"]
-    for event in events:
-        here = [each for each in shown if each.computer == event.computer]
-        home = [
-            each
-            for each in here
-            if event.instance in each.instances
-            and not is_nameless_snapshot(each.label)
-            and not is_ignored_path(each.label)
-        ]
-        if event.id in IO_ERRORS and event.at(4).lower().endswith(NOT_A_DATABASE):
-            for subject in home:
-                subject.io_errors.append(event)
-        if is_unexplained(event):
-            paths = {database_label(text) for text in event.strings[3:]}
-            named = [each for each in here if each.label in paths]
-            for subject in named or home or here:
-                subject.unexplained = max(subject.unexplained, event.when)

@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tests.oracle.chronicle import Event, Gap
-from tests.oracle.facts import CORRUPTION
+from tests.oracle.facts import CORRUPTION, LOGICALLY_CORRUPT
 from tests.oracle.history import DAY, Scanned
-from tests.oracle.identity import is_nameless_snapshot
+from tests.oracle.identity import is_nameless_snapshot, is_temporary
 from tests.oracle.integrity import Latched
 from tests.oracle.passes import Completion, Copy
 from tests.oracle.presence import Spans, worked
@@ -24,6 +24,11 @@ def is_ignored_path(label: str) -> bool:
     """Whether the path says that the database is ignored."""
     patterns = ("*\\temp\\*", "*tmp.edb", "*webcache*", "*srudb*", "*\\{s-1-5-*}.edb")
     return any(fnmatchcase(label.lower(), pattern) for pattern in patterns)
+
+
+def is_corruption(event: Event) -> bool:
+    """Whether it "makes such a database `observed`"."""
+    return event.id in CORRUPTION or bool(event.page_error) or event.error == LOGICALLY_CORRUPT
 
 
 @dataclass
@@ -44,6 +49,26 @@ class Subject:
     """Its copies."""
     against: list[Event] = field(default_factory=list)
     """What speaks against its pages, also where another copy logged it."""
+    suspected: set[int] = field(default_factory=set)
+    """The places of those of them that only may mean this copy."""
+    in_shadows: list[Event] = field(default_factory=list)
+    """Bad pages in snapshots that name no origin and have its path."""
+    unplaced: list[Event] = field(default_factory=list)
+    """Page events of its instances that name no file."""
+    moved: list[tuple[Event, "Subject"]] = field(default_factory=list)
+    """When its instance attached it here, and where it lay before."""
+    left: float = 0.0
+    """When it was attached elsewhere; 0 where it was not, or is back."""
+    leaves: list[Event] = field(default_factory=list)
+    """Each 327 that detached it."""
+    away: Spans = field(default_factory=list)
+    """When it was detached."""
+    heard: float | None = None
+    """When something was logged last in its channels; None where no event shows it."""
+    silent_from: float = float("inf")
+    """From when on that is silence."""
+    quiet_by_rule: bool = False
+    """That silence is an info."""
     copy: Copy = field(default_factory=Copy)
     proofs: list[Completion] = field(default_factory=list)
     verified: dict[str, float] = field(default_factory=dict)
@@ -52,14 +77,20 @@ class Subject:
     gaps: list[Gap] = field(default_factory=list)
     unexplained: float = 0.0
     """When an unexplained error of it was logged last."""
-    dealt_with: float = 0.0
-    """When all that is known of it was acknowledged last."""
+    dealt_with: dict[str, float] = field(default_factory=dict)
+    """Up to when what was logged of a thing ("io", "unexplained", an id) was acknowledged."""
     io_errors: list[Event] = field(default_factory=list)
+    failing: list[Event] = field(default_factory=list)
+    """Errors that put what it writes at risk."""
 
     @property
     def standing_io_errors(self) -> list[Event]:
         """Those that nobody acknowledged."""
-        return [event for event in self.io_errors if event.when > self.dealt_with]
+        return [event for event in self.io_errors if event.when > self.dealt_with.get("io", 0.0)]
+
+    def blind(self, now: float) -> bool:
+        """Nothing is heard of it any more."""
+        return now > self.silent_from
 
     @property
     def longest_gap(self) -> float:
@@ -136,8 +167,10 @@ class Subject:
         """
         if self.entry:
             return str(self.entry.get("tier", "watched"))
+        if is_temporary(self.label):
+            return "ignored"
         if is_ignored_path(self.label):
-            bad = any(event.id in CORRUPTION for event in self.named)
+            bad = any(is_corruption(event) for event in self.named)
             return "observed" if bad or any(scan.bad for scan in self.scans) else "ignored"
         file = self.label.lower().split("\\")[-1]
         exchange = any(
@@ -160,9 +193,13 @@ class Subject:
         """The maintenance model: the first row of the table of section 5 that fits."""
         if self.entry.get("model"):
             return str(self.entry["model"])
-        if self.entry.get("window"):
-            return "window"
         ids = self.ids
+        if self.entry.get("window"):
+            # "Where both models fit (2013+ with a window configured) it is `background` unless
+            # scanning is off."
+            scans = {717, 719, 732, 733, *range(735, 739), *range(744, 748)}
+            scanned = any(event.id in scans and event.current for event in self.owned)
+            return "background" if scanned else "window"
         store = any(
             event.provider.upper() == "ESE" and event.process in ("msexchangeis", "store")
             for event in self.owned

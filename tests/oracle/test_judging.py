@@ -63,10 +63,6 @@ def test_the_first_row_that_fits_is_the_model(records: tuple[Logged, ...], model
     assert answer(*records).model == model
 
 
-def test_a_configured_window_makes_the_model() -> None:
-    assert answer(now(0, 736), **WINDOW).model == "window"
-
-
 def test_a_store_worker_is_background_without_any_scan() -> None:
     who = ("Microsoft.Exchange.Store.Worker", "5,D,1,15", "DB01: ")
     assert answer(event(0, 326, "1", PRIV, who=who)).model == "background"
@@ -209,6 +205,221 @@ def test_observed_databases_have_no_finding_of_absence() -> None:
     path = "c:\\data\\other.edb"
     records = event(0, 326, "1", path, who=("app", "1", ""), provider="ESENT")
     assert answers(records, days=60)["ex01", path].findings == set()
+
+
+def test_a_detached_database_is_not_at_work() -> None:
+    def up(days: float) -> Logged:
+        return event(days, 105, "0")
+
+    leaves = event(3, 327, "1", PRIV)
+    assert answer(up(0), old(0, 700), leaves, days=30).findings == set()
+    back = old(20, 700)
+    assert answer(up(0), old(0, 700), leaves, back, days=23.9).findings == set()
+    assert answer(up(0), old(0, 700), leaves, back, days=24.1).findings == {"never_verified"}
+    for event_id in (102, 105, 300, 301, 302, 303, 304):
+        again = event(20, event_id, "0")
+        assert answer(up(0), old(0, 700), leaves, again, days=25).findings == {"never_verified"}
+    failed = old(20, 481, "81920", "8192", "-1022", "1117", "I/O", "4")
+    assert answer(up(0), old(0, 700), leaves, failed, days=26).findings == {"investigate"}
+    stopped = event(3.01, 104, "0", "-1090")
+    both = {"investigate", "never_verified"}
+    assert answer(up(0), old(0, 700), leaves, stopped, failed, days=26).findings == both
+    shadow = "C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb"
+    for other in (
+        event(3, 327, "1", shadow),
+        event(3, 327, "1", PRIV, who=("eseutil", "7", "")),
+        event(3, 327, "1", PRIV, who=("MSExchangeIS", "3392,R,5", "SG06: ")),
+        event(3, 327, "1", "E:\\MDB06\\other.edb"),
+    ):
+        assert answer(up(0), old(0, 700), other, days=30).findings == {"never_verified"}
+
+
+def test_a_moved_database_is_judged_where_it_lies_now() -> None:
+    path = "G:\\DB\\priv06.edb"
+    moved = (event(3, 327, "1", PRIV), event(3.1, 326, "1", path), event(3.2, 700, path))
+    found = answers(event(0, 105, "0"), old(0, 700), *moved, days=30)
+    assert found["ex01", path.lower()].findings == {"never_verified"}
+    assert ("ex01", LABEL) not in found or not found["ex01", LABEL].findings
+
+
+def test_any_record_of_its_instance_shows_that_it_is_at_work() -> None:
+    stopped = (up(0), old(0, 700), event(1, 103, "0"))
+    assert answer(*stopped, days=30).findings == set()
+    for event_id in (210, 302, 326, 507):
+        rest = ("1", "E:\\MDB06\\other.edb") if event_id == 326 else ("x",)
+        more = event(20, event_id, *rest)
+        assert answer(*stopped, more, days=29).findings == {"never_verified"}
+    for event_id in (103, 104, 327):
+        more = event(20, event_id, "0", "-1090")
+        assert answer(*stopped, more, days=29).findings == set()
+
+
+def test_a_start_follows_its_stop_by_number_where_a_clock_was_set_back() -> None:
+    stop = event(3, 103, "0", number=500)
+    start = event(3 - 30 / 86400, 102, "0", number=501)
+    first = event(0, 102, "0", number=498)
+    scan = old(0.1, 700)._replace(record_id=499)
+    assert answer(first, scan, stop, start, days=30).findings == {"never_verified"}
+
+
+def test_a_window_of_2013_with_its_scan_is_a_background_one() -> None:
+    assert answer(now(0, 736), **WINDOW).model == "background"
+    assert answer(old(0, 700), **WINDOW).model == "window"
+
+
+def unread(days: float) -> Logged:
+    return old(days, 721)
+
+
+def test_a_completion_that_cannot_be_read_verifies_nothing_and_is_told() -> None:
+    found = answer(up(0), old(0, 717), unread(8), days=9)
+    assert (set(found.findings), dict(found.verified)) == ({"verification_unreadable"}, {})
+    known = (up(0), old(0, 717), checksummed(1, "7/1/2007"), old(9, 717))
+    assert answer(*known, unread(10), days=14.5).findings == {"verification_unreadable"}
+    assert answer(*known, unread(10), days=14.5).verified == {"online_scan": at(1)}
+    read = (old(11, 717), checksummed(12, "7/12/2007"))
+    assert answer(*known, unread(10), *read, days=14.5).findings == set()
+
+
+# what is not heard
+
+
+def heard(*days: float, **words: str) -> list[Logged]:
+    """Records of another program."""
+    return [
+        Logged(at(day), "EX01", words.get("channel", "Application"), "other", 1, None, ())
+        for day in days
+    ]
+
+
+def daily(last: int) -> list[Logged]:
+    return heard(*range(last + 1))
+
+
+def test_what_is_not_heard_is_blind() -> None:
+    log = (up(0), old(0, 700), *daily(20))
+    found = answer(*log, days=22.9, silent=True)
+    assert "not_heard" not in found.findings
+    found = answer(*log, days=23.1, silent=True)
+    assert ("not_heard" in found.findings, found.verdict) == (True, "blind")
+    often = (*log, *heard(*(each / 4 for each in range(80))))
+    assert "not_heard" not in answer(*often, days=21.9, silent=True).findings
+    assert "not_heard" in answer(*often, days=23.1, silent=True).findings
+
+
+def test_silence_is_configured_or_three_gaps_or_14_days() -> None:
+    log = (up(0), old(0, 700))
+    for last, days in (
+        (daily(20), 23),
+        (heard(*range(0, 21, 3)), 27),
+        (heard(*range(0, 60, 6)), 68),
+    ):
+        assert answer(*log, *last, days=days - 0.1, silent=True).verdict != "blind"
+        assert answer(*log, *last, days=days + 0.1, silent=True).verdict == "blind"
+    few = heard(10, 20)
+    assert answer(*log, *few, days=33.9, silent=True).verdict != "blind"
+    assert answer(*log, *few, days=34.1, silent=True).verdict == "blind"
+    policy = {"silent_after": "5d"}
+    assert answer(*log, *few, days=24.9, silent=True, policy=policy).verdict != "blind"
+    assert answer(*log, *few, days=25.1, silent=True, policy=policy).verdict == "blind"
+
+
+def test_where_only_the_engine_logs_silence_is_14_days() -> None:
+    log = [old(day / 2, 704) for day in range(40)]
+    assert answer(*log, days=33.4, silent=True).verdict != "blind"
+    assert answer(*log, days=33.6, silent=True).verdict == "blind"
+
+
+def test_another_channel_is_no_hearing() -> None:
+    log = (up(0), old(0, 700), *daily(20))
+    other = heard(*range(40), channel="System")
+    assert answer(*log, *other, days=23.1, silent=True).verdict == "blind"
+
+
+def test_absence_is_held_while_nothing_is_heard() -> None:
+    log = (up(0), old(0, 700), *daily(9))
+    assert answer(*log, days=90, silent=True).findings == {"not_heard", "never_verified"}
+    done = (up(0), old(0, 717), checksummed(1, "7/1/2007"), *daily(5))
+    assert answer(*done, days=90, silent=True).findings == {"not_heard"}
+    assert answer(*done, days=90, silent=True).verified == {"online_scan": at(1)}
+
+
+def test_a_computer_that_was_shut_down_or_retired_is_not_silent() -> None:
+    log = (up(0), old(0, 700), *daily(20))
+
+    def shut(word: str) -> Logged:
+        strings = ("x", "EX01", "Other", "0x0", word, "", "admin")
+        return Logged(at(20), "EX01", "System", "USER32", 1074, None, strings)
+
+    assert answer(*log, shut("power off"), days=33.9, silent=True).verdict != "blind"
+    assert answer(*log, shut("power off"), days=34.1, silent=True).verdict == "blind"
+    assert answer(*log, shut("restart"), days=23.1, silent=True).verdict == "blind"
+    up_again = Logged(at(20.1), "EX01", "System", "EventLog", 6005, None, ())
+    assert answer(*log, shut("shutdown"), up_again, days=23.1, silent=True).verdict == "blind"
+    retired = {"EX01": {"retired": True}}
+    assert answer(*log, days=60, silent=True, computers=retired).verdict != "blind"
+
+
+# verdicts
+
+
+def test_verdicts_stand_in_their_order() -> None:
+    seen = (old(0, 717), checksummed(1, "7/1/2007"))
+    assert answer(*seen).verdict == "ok"
+    halted = event(1, 492, "E:\\MDB06\\", level="error")
+    late = (up(0), *seen)
+    cases = {
+        "bad_pages": (*seen, broken(1), halted),
+        "writes_at_risk": (*late, halted),
+        "unverified": late,
+        "look": (*seen, old(1, 399, "0", "8192", "7", "24")),
+    }
+    for word, records in cases.items():
+        days = 30 if word in ("unverified", "writes_at_risk") else 2
+        assert answer(*records, days=days).verdict == word
+    assert answer(*late, halted, days=90, silent=True).verdict == "writes_at_risk"
+    assert answer(*late, days=90, silent=True).verdict == "blind"
+    assert answer(*seen, old(1.5, 542, "17", "8")).verdict == "bad_pages"
+    assert answer(*seen, old(1.5, 613, "Index")).verdict == "look"
+    assert answer(*seen, event(1.5, 7777, level="error")).verdict == "ok"
+
+
+@pytest.mark.parametrize("event_id", [413, 429, 492, 104, 454, 455, 465, 494])
+def test_writes_are_at_risk_until_the_instance_came_up(event_id: int) -> None:
+    seen = (old(0, 717), checksummed(1, "7/1/2007"))
+    error = event(2, event_id, "-1808", level="error")
+    assert answer(*seen, error, days=3).verdict == "writes_at_risk"
+    for ended in (105, 302, 304):
+        assert answer(*seen, error, event(2.1, ended, "0"), days=3).verdict == "ok"
+    other = ("1", "E:\\MDB06\\other.edb")
+    assert answer(*seen, error, event(2.1, 326, *other), days=3).verdict == "ok"
+    replayed = event(2.1, 326, *other, who=("MSExchangeIS", "3392,R,5", "SG06: "))
+    assert answer(*seen, error, replayed, days=3).verdict == "writes_at_risk"
+
+
+def test_writes_are_at_risk_until_a_hung_io_ended() -> None:
+    seen = (old(0, 717), checksummed(1, "7/1/2007"))
+    hung = old(2, 532, "81920 (0x14000)", "8192", "36")
+
+    def after(*records: Logged, days: float = 2.5) -> str:
+        return answer(*seen, hung, *records, days=days).verdict
+
+    assert after() == "writes_at_risk"
+    assert after(old(2.001, 507, "81920 (0x14000)", "8192", "150")) == "ok"
+    assert after(old(2.001, 507, "81920 (0x14000)", "8192", "20")) == "writes_at_risk"
+    assert after(old(2.001, 507, "90112 (0x16000)", "8192", "150")) == "writes_at_risk"
+    assert after(event(2.1, 105, "0")) == "ok"
+    assert after(old(2.1, 704)) == "writes_at_risk"
+    assert after(old(2.1, 704), days=3.1) == "ok"
+    assert after(days=3.1) == "writes_at_risk"
+
+
+def test_never_verified_and_nobody_asks_is_unproven() -> None:
+    found = answers(ntds(0, 701), ntds(1, 701), days=1.1)["ex01", DIT.lower()]
+    assert (found.verdict, set(found.findings)) == ("unproven", set())
+    path = "c:\\data\\other.edb"
+    records = event(0, 326, "1", path, who=("app", "1", ""), provider="ESENT")
+    assert answers(records, days=10)["ex01", path].verdict == "unproven"
 
 
 # advice

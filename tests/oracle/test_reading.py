@@ -19,7 +19,7 @@ from tests.oracle.cases import (
     passed,
 )
 from tests.oracle.chronicle import chronicle
-from tests.oracle.history import History, Totals
+from tests.oracle.history import History, Logged, Totals
 from tests.oracle.identity import database_label
 
 BAD = frozenset({(17, "uncorrectable")})
@@ -61,6 +61,8 @@ def test_an_alias_is_the_computer() -> None:
         ("\\\\?\\UNC\\Server\\Share\\A.edb", "\\\\server\\share\\a.edb"),
         ("/var/Lib/A.edb", "/var/Lib/A.edb"),
         ("C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb", LABEL),
+        ("E:\\MDB06\\.\\priv06.edb", LABEL),
+        ("\\\\.\\E:\\MDB06\\priv06.edb", LABEL),
         ("E:\\MDB06\\E00.log", ""),
     ],
 )
@@ -71,7 +73,8 @@ def test_a_path_has_one_label(path: str, label: str) -> None:
 def test_a_shadow_copy_whose_origin_is_not_told_is_known_by_a_bad_page_only() -> None:
     shadow = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\priv06.edb"
     assert set(answers(old(0, 700), event(1, 326, "1", shadow))) == {("ex01", LABEL)}
-    assert ("ex01", shadow) in answers(old(0, 700), event(1, 399, shadow))
+    other = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\other.edb"
+    assert ("ex01", other) in answers(old(0, 700), event(1, 399, other))
 
 
 def test_eseutil_at_a_file_changes_neither_model_nor_tier_but_its_bad_page_counts() -> None:
@@ -85,6 +88,12 @@ def test_a_web_cache_is_ignored_until_it_is_corrupt() -> None:
     assert not answers(quiet)
     found = answers(quiet, event(1, 542, path, "7", "8", provider="ESENT"))
     assert {each.tier for each in found.values()} == {"observed"}
+
+
+@pytest.mark.parametrize("name", ["temp.edb", "tmp.edb", "TEMPCHKSUM7.EDB"])
+def test_a_temporary_database_is_none_whatever_it_logs(name: str) -> None:
+    path = "C:\\Windows\\NTDS\\" + name
+    assert set(answers(old(0, 700), event(0, 542, path, "7", "8"))) == {("ex01", LABEL)}
 
 
 def test_a_database_that_logged_maintenance_is_watched_another_observed() -> None:
@@ -125,6 +134,21 @@ def test_a_record_is_a_duplicate_only_where_number_and_time_fit() -> None:
 def test_without_a_number_nothing_is_a_duplicate() -> None:
     bare = old(0, 704)._replace(record_id=None)
     assert answer(bare, bare).totals["defrag"] == Totals(interrupted=2)
+
+
+def bare(record: Logged, file: int) -> Logged:
+    return record._replace(record_id=None, file=file)
+
+
+def test_exports_that_overlap_hold_the_largest_count_of_one_of_them() -> None:
+    stop = old(0.5, 704)
+    one, again, other = bare(stop, 1), bare(stop, 2), bare(stop._replace(time=stop.time + 1), 2)
+    assert answer(one, again).totals["defrag"] == Totals(interrupted=1)
+    assert answer(one, again, other).totals["defrag"] == Totals(interrupted=2)
+    assert answer(one, one, again).totals["defrag"] == Totals(interrupted=2)
+    assert answer(stop, one).totals["defrag"] == Totals(interrupted=1)
+    elsewhere = again._replace(computer="EX02")
+    assert answers(one, elsewhere)["ex02", LABEL].totals["defrag"] == Totals(interrupted=1)
 
 
 def test_order_is_that_of_the_numbers_where_a_clock_was_set_back() -> None:
@@ -277,3 +301,32 @@ def test_bad_pages_of_its_own_run_forbid_a_verification() -> None:
     assert not answer(now(0, 736), passed(3, 3, "40000, 1")).verified
     # It does not say how many were bad: the events decide.
     assert answer(now(0, 736), passed(3, 3, "-, -")).verified == {"online_scan": at(3)}
+
+
+def test_a_count_that_is_hopeless_is_no_proof() -> None:
+    def completed(pages: str, bad: str) -> Logged:
+        return old(1, 721, "7/1/2007", "208", "2", "1", pages, bad, "7")
+
+    assert answer(old(0, 717), completed("5000", "0")).verified
+    for pages, bad in (("0", "0"), ("-5", "0"), ("5000", "-5"), ("5000", "?"), ("?", "0")):
+        assert not answer(old(0, 717), completed(pages, bad)).verified
+    nothing = now(3, 737, "7/1/2007 1:00:00 AM", "9000", "0", "40000, 0")
+    assert not answer(now(0, 736), nothing).verified
+
+
+def test_a_detachment_in_replay_interrupts_nothing() -> None:
+    replay = ("Microsoft.Exchange.Store.Worker", "5960,R,50,15.02.0986.005", "SG06: ")
+    found = answer(now(0, 717), event(1, 327, "1", PRIV, who=replay))
+    assert found.totals["checksum"] == Totals(started=1)
+    begun = (event(0, 102, "0"), old(0.1, 717), event(0.2, 327, "1", PRIV))
+    assert answer(*begun).totals["checksum"] == Totals(started=1)
+    up = (*begun[:2], event(0.3, 105, "0"), event(0.4, 327, "1", PRIV))
+    assert answer(*up).totals["checksum"] == Totals(started=1, interrupted=1)
+
+
+def test_a_record_of_a_time_to_come_opens_and_verifies_nothing() -> None:
+    ahead = passed(9, 3)
+    assert answer(now(0, 736), ahead, days=8.5).verified
+    found = answer(now(0, 736), ahead, days=7.5)
+    assert not found.verified
+    assert found.totals["checksum"] == Totals(started=1)

@@ -18,6 +18,8 @@ from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.registry import build_sources
 from tests.reliability.server import Server
 from tests.reliability.test_kill import figures, truth
+from tests.support.crashes import Crashed, crashing
+from tests.support.patience import PATIENCE
 
 TICKS = 12
 
@@ -56,7 +58,13 @@ class Run:
 
     def figures(self, disarm: Callable[[], None]) -> tuple[dict[str, float], dict[str, float]]:
         """What is exposed at last and what is true; what failed ends behind `disarm`."""
-        daemon, thread = self._start()
+        with crashing() as ends:
+            return self._figures(disarm, ends)
+
+    def _figures(
+        self, disarm: Callable[[], None], ends: list[int]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        daemon, thread = self._start(ends)
         for _ in range(TICKS):
             self.server.tick()
         self.server.finish()
@@ -65,18 +73,23 @@ class Run:
 
         def right() -> bool:
             nonlocal found, daemon, thread
-            if not thread.is_alive():
+            if ends:
+                # The process would have ended, and been started again.
+                daemon.stop()
+                thread.join(20)
+                daemon._poller.under_way.clear()  # its end closes also what was being read
+                daemon.close()
                 self.restarts += 1
-                daemon, thread = self._start()
+                daemon, thread = self._start(ends)
             found = self._shown(daemon)
             return found == expected
 
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while not right() and time.monotonic() < end:
             time.sleep(0.01)
         disarm()
         daemon.stop()
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
         daemon.close()
         return found, expected
@@ -89,15 +102,16 @@ class Run:
         finally:
             daemon.close()
 
-    def _start(self) -> tuple[Daemon, threading.Thread]:
+    def _start(self, ends: list[int]) -> tuple[Daemon, threading.Thread]:
         for attempt in range(3):
             journal: Journal | None = None
+            ends.clear()
             try:
                 journal = Journal(Path(self.settings.journal))
                 daemon = Daemon(self.settings, journal, build_sources(self.settings))
                 thread = threading.Thread(target=daemon.run)
                 thread.start()
-            except (EsewatchError, RuntimeError, MemoryError, OSError):
+            except (EsewatchError, RuntimeError, OSError, Crashed):
                 # The process would end with one line, and be started again.
                 self.restarts += 1
                 if journal is not None:

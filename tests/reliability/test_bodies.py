@@ -16,7 +16,7 @@ from tests.support.certificates import self_signed, trusting
 from tests.support.figures import record as record_figure
 from tests.support.resident import resident
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 CLIENTS = 250
 MIB = 1 << 20
@@ -71,6 +71,7 @@ def _agent(tmp_path: Path) -> Iterator[Agent]:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.fault(
     "250 clients send bodies of 1 MB at once and do not complete them",
     provoked="with a length, in chunks, to a page that accepts bodies and to one that does not;"
@@ -101,6 +102,7 @@ def secured(server: Served) -> socket.socket:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_over_tls_they_cost_less_than_64_mb(tmp_path: Path) -> None:
     self_signed("one").put(tmp_path, "server")
     web = tmp_path / "web.yml"

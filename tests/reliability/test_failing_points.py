@@ -152,6 +152,7 @@ class FailingAgent(Agent):
 
 @pytest.mark.e2e
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.timeout(1800)
 @pytest.mark.fault(
     "calls inside the agent fail at random",
@@ -187,7 +188,7 @@ def test_after_a_minute_in_which_calls_failed_at_random_the_figures_are_the_true
             return {name: value for name, value in found.items() if value} == expected
 
         with until_right_again():
-            assert wait_for("the true figures", right, 400)
+            assert wait_for("the true figures", right)
         process = psutil.Process(agent.pid)
         record_figure(
             "calls inside the agent fail at random for a minute, logs grow and rotate",

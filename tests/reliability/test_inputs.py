@@ -24,7 +24,7 @@ from tests.support.ese_text import render
 from tests.support.evtx_writer import EvtxWriter
 from tests.support.figures import until_right_again
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 STRINGS = ["MSExchangeIS", "3392", "SG06: ", "e:\\MDB06\\priv06.edb"]
 BEGIN = datetime(2026, 1, 5, tzinfo=UTC)
@@ -385,7 +385,7 @@ def test_after_a_share_hung_for_a_while_its_lines_are_counted_once(
             append(other, 1)
             check_events(agent, 102)
             down = "esewatch_source_up"
-            wait_for("it is down", lambda: total(samples(agent), down) == 1, 90)
+            wait_for("it is down", lambda: total(samples(agent), down) == 1)
             append(other, 1)
             check_events(agent, 103)
         append(logs / "app.ndjson", 20)

@@ -120,8 +120,11 @@ def _settled(agent: Agent, expected: dict[str, float]) -> tuple[dict[str, float]
         with until_right_again():
             agent.start()
             with contextlib.suppress(AssertionError):
-                wait_for("the true figures", lambda: figures(samples(agent)) == expected, 30)
-        found = figures(samples(agent))
+                wait_for("the true figures", lambda: figures(samples(agent)) == expected)
+        shown = samples(agent)
+        found = figures(shown)
+        for name, each in (("esewatch_source_set_aside_total", 0.0), ("esewatch_source_up", 1.0)):
+            assert {value for (other, _), value in shown.items() if other == name} == {each}
         agent.stop()
     finally:
         agent.close()
@@ -141,6 +144,7 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.timeout(1800)
 def test_up_to_two_hundred_kills_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
     begin, kills = time.monotonic(), number_of(200, 60)

@@ -17,7 +17,6 @@ from tests.support.figures import until_right_again
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.beside,
     pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such file names"),
 ]
 

@@ -53,7 +53,7 @@ def test_a_virtual_day_keeps_memory_files_and_figures(tmp_path: Path) -> None:
             read_once(daemon)
             return {name: value for name, value in shown(daemon).items() if value} == expected
 
-        wait_for("the true figures", right, 60)
+        wait_for("the true figures", right)
         counts = daemon._internal_errors.counts
         daemon.close()
     assert counts == dict.fromkeys(counts, 0)

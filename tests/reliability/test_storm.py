@@ -16,6 +16,7 @@ from tests.reliability.test_kill import Samples, samples
 from tests.support.campaign import COMMAND, WHOLE, number_of
 from tests.support.ese_text import render
 from tests.support.figures import record, until_right_again
+from tests.support.patience import PATIENCE
 from tests.support.resident import resident
 
 RATE = 100_000
@@ -67,7 +68,7 @@ class Watcher:
 
     def __exit__(self, *_: object) -> None:
         self._enough.set()
-        self._thread.join(30)
+        self._thread.join(PATIENCE)
 
     def _run(self) -> None:
         while not self._enough.wait(0.1):
@@ -180,6 +181,7 @@ def assert_unharmed(outcome: Outcome) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.fault(
     "100,000 events in a second",
     provoked="a real log that is written at this rate for a second; scrapes meanwhile",
@@ -190,6 +192,7 @@ def test_a_second_of_a_storm_is_counted_exactly_and_harms_no_scrape(tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("rate", [RATE, 2 * RATE])
 def test_up_to_a_minute_of_a_storm_is_counted_exactly_and_harms_no_scrape(

@@ -14,7 +14,7 @@ from tests.reliability.server import Server
 from tests.reliability.test_kill import figures, samples, settings, truth
 from tests.support.figures import until_right_again
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 FAILURES = ("esewatch_journal_commit_failures_total", frozenset[tuple[str, str]]())
 YEAR = 365 * 86400

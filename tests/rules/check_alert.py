@@ -160,8 +160,10 @@ def _seconds(case: dict[str, Any]) -> float:
 
 
 def _of_generated(name: str, root: Path) -> Iterator[str]:
-    if f"(runbooks/{name}.md)" not in (root / "docs" / "alerts.md").read_text(encoding="utf-8"):
-        yield "docs/alerts.md: has no row for it: run make docs"
+    if f"runbooks/{name}.md)" not in (root / "docs/reference/alerts.md").read_text(
+        encoding="utf-8"
+    ):
+        yield "docs/reference/alerts.md: has no row for it: run make docs"
     golden = (root / "tests" / "golden" / "messages" / "alerts").glob("*.txt")
     if not any(name in path.read_text(encoding="utf-8") for path in golden):
         yield (

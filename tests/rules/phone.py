@@ -1,6 +1,4 @@
-"""Writes docs/messages.md: each critical alert as a person reads it on a phone.
-
-    python -m tests.rules.phone PAGE
+"""docs/reference/messages.md: each critical alert as a person reads it on a phone.
 
 The words are those of the golden files (test_messages.py), put through the template of the example
 by amtool, in lines as a phone has them.
@@ -8,14 +6,14 @@ by amtool, in lines as a phone has them.
 
 import json
 import subprocess
-import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.rules.expressions import ROOT
+from tests.support.patience import PATIENCE
 from tests.support.tools import require
 
 TEMPLATES = ROOT / "alerts" / "alertmanager" / "esewatch.tmpl"
@@ -48,7 +46,7 @@ def render(part: str, about: list[dict[str, Any]], folder: Path, kind: str = "te
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -74,30 +72,22 @@ def critical() -> Iterator[dict[str, Any]]:
             }
 
 
-def page(folder: Path) -> str:
-    """The whole page. amtool works in `folder`."""
-    parts = [INTRODUCTION]
+def markdown() -> str:
+    """The whole page."""
+    with tempfile.TemporaryDirectory() as folder:
+        return "\n".join([INTRODUCTION, *_sections(Path(folder))])
+
+
+def _sections(folder: Path) -> Iterator[str]:
     before = ""
     for alert in critical():
         name = alert["labels"]["alertname"]
         if name != before:
-            parts.append(f"## [{name}](runbooks/{name}.md)\n")
+            yield f"## [{name}](../runbooks/{name}.md)\n"
         before = name
         subject, text = (render(part, [alert], folder) for part in ("subject", "text"))
         lines = [subject, "", *text.strip().splitlines()]
         wrapped = [
             "\n".join(textwrap.wrap(line, COLUMNS, break_on_hyphens=False)) for line in lines
         ]
-        parts.append("```text\n" + "\n".join(wrapped) + "\n```\n")
-    return "\n".join(parts)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the page; returns the exit status."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(arguments[0]).write_text(page(Path(folder)), encoding="utf-8", newline="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+        yield "```text\n" + "\n".join(wrapped) + "\n```\n"

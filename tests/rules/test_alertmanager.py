@@ -17,6 +17,7 @@ import yaml
 from tests.e2e.harness import Server, Webhook, get, start_alertmanager, wait_for
 from tests.rules.expressions import ROOT, alerts
 from tests.support.each import of_each
+from tests.support.patience import PATIENCE
 from tests.support.tools import require
 
 EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
@@ -37,7 +38,7 @@ def amtool(*words: str | Path) -> str:
         [require("amtool"), *(str(word) for word in words)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -256,16 +257,6 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a computer that no agent tells of, a bad page": (GONE, BAD, False),
     "a computer that no agent tells of, an engine error": (GONE, IO, False),
-    "an agent that is down, its silent source": (
-        DOWN,
-        {"alertname": "EsewatchSourceSilent", "severity": "warning", "instance": "ex01:19703"},
-        True,
-    ),
-    "an agent that is down, the silent source of another": (
-        DOWN,
-        {"alertname": "EsewatchSourceSilent", "severity": "warning", "instance": "ex02:19703"},
-        False,
-    ),
     "failed writes, hung requests of the computer that page": (
         IO,
         {"alertname": "EseHungIo", "severity": "critical", **DB},

@@ -15,6 +15,7 @@ from esewatch.cli import main
 from esewatch.config.settings import DAYS
 from tests.e2e.harness import Server, Webhook, ended, wait_for
 from tests.rules.expressions import ROOT
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_port
 from tests.support.tools import require
 
@@ -37,7 +38,7 @@ def check_config(file: Path) -> None:
         [require("amtool"), "check-config", str(file)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

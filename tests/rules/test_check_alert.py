@@ -19,9 +19,9 @@ from tests.rules.promtool import TESTS
 def root(tmp_path: Path) -> Path:
     """The parts of a checkout that an alert is in."""
     shutil.copytree(ROOT / "alerts", tmp_path / "alerts")
-    for name in ("docs/runbooks", "tests/rules", "tests/golden/messages/alerts"):
+    for name in ("docs/reference", "docs/runbooks", "tests/rules", "tests/golden/messages/alerts"):
         (tmp_path / name).mkdir(parents=True)
-    shutil.copy(ROOT / "docs" / "alerts.md", tmp_path / "docs")
+    shutil.copy(ROOT / "docs/reference/alerts.md", tmp_path / "docs/reference")
     return tmp_path
 
 

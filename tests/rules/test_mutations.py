@@ -22,7 +22,7 @@ from tests.support.campaign import COMMAND, some
 from tests.support.figures import record
 
 MUTANTS = [mutant for path in FILES for mutant in mutants_of(path)]
-SAMPLE = random.Random(7).sample(MUTANTS, 6)
+SAMPLE = random.Random(7).sample(MUTANTS, 3)
 LONGER = some(MUTANTS, 108)
 
 
@@ -176,6 +176,7 @@ def test_a_broken_rule_of_the_sample_is_noticed(mutant: Mutant, verdicts: Verdic
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("mutant", LONGER, ids=str)
 def test_a_broken_rule_is_noticed(mutant: Mutant, verdicts: Verdicts) -> None:
     assert verdicts.of(mutant) is not False

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.rules.quality.firing import Firing, firing
+from tests.support.patience import PATIENCE
 from tests.support.tools import require
 
 STEP = 300
@@ -81,7 +82,7 @@ def promtool(folder: Path, seed: int, reckon: Reckoning) -> subprocess.Completed
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 

@@ -44,6 +44,7 @@ from tests.rules.needed import FILES, needed
 from tests.rules.promtool import TESTS, prepare, step
 from tests.rules.promtool import run as ask_promtool
 from tests.support.each import of_each
+from tests.support.patience import PATIENCE
 from tests.support.tools import require
 
 SEVERITIES = {"critical", "warning", "info", "none"}
@@ -113,7 +114,11 @@ def cases_of(section: str) -> Iterator[dict[str, Any]]:
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=240, check=False
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
 
 

@@ -465,31 +465,6 @@ def test_an_interrupt_stops_all_lanes_within_a_second(
     assert sum(idle[before[0] :]) <= module.POLL + SHORT_GRACE
 
 
-def test_without_a_further_thread_the_begun_lanes_end_too(
-    device: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[int] = []
-    start = _thread.start_new_thread
-
-    def only_one(*given: Any) -> int:
-        if started:
-            raise RuntimeError("can't start new thread")
-        started.append(start(*given))
-        return started[0]
-
-    stop = threading.Event()
-
-    def work(lane: Lane, target: ScanTarget) -> None:
-        stop.wait(DEADLINE)
-
-    monkeypatch.setattr(_thread, "start_new_thread", only_one)
-    with pytest.raises(RuntimeError, match="new thread"):
-        run_lanes([lane(device), lane(f"{device}2")], work, stop=stop)
-
-    assert len(started) == 1
-    assert not DeviceLock(device).holder()
-
-
 @pytest.mark.usefixtures("_interruptible")
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent otherwise there")
 def test_control_c_ends_a_process_whose_lane_hangs(device: str) -> None:

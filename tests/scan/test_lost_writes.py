@@ -51,6 +51,17 @@ def test_a_page_of_an_older_writing_was_lost(tmp_path: Path, page_size: int) -> 
     assert found.compared == 14
 
 
+def test_a_page_that_is_wanted_is_confirmed_where_it_is_as_the_map_says(tmp_path: Path) -> None:
+    def confirmed(of_map: Mapping[int, int], header: bytes | None = None) -> list[int]:
+        compared(tmp_path, of_map, header=header)
+        edb, jfm = str(tmp_path / "a.edb"), str(tmp_path / "a.jfm")
+        return lost_writes(edb, jfm, wanted=(4, 5, 9, 17, 99)).confirmed
+
+    assert confirmed(TYPES) == [4, 5, 9]
+    assert confirmed({**TYPES, 4: TYPES[4] % 3 + 1, 9: 0}) == [5]
+    assert confirmed(TYPES, map_header(clean=False)) == []
+
+
 def test_a_blank_page_that_was_written_was_lost(tmp_path: Path) -> None:
     assert compared(tmp_path, {**TYPES, 17: 2}).pages == [17]
 

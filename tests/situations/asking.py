@@ -1,11 +1,9 @@
 """What esewatch says when somebody asks it in a situation, with the logs in a folder `logs`."""
 
 import contextlib
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 import yaml
 
@@ -13,16 +11,9 @@ from esewatch.cli import main
 from tests.oracle.files import write_evtx
 from tests.oracle.history import History
 from tests.situations.engines import channels
+from tests.support.in_process import Said, run
 
 CONFIGURATION = "esewatch.yml"
-
-
-class Said(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    status: int
-    out: str
-    err: str
 
 
 @contextlib.contextmanager
@@ -51,9 +42,4 @@ def command(told: History) -> tuple[str, ...]:
 
 def ask(*words: str) -> Said:
     """Run esewatch with these words."""
-    with (
-        contextlib.redirect_stdout(io.StringIO()) as out,
-        contextlib.redirect_stderr(io.StringIO()) as err,
-    ):
-        status = main(list(words))
-    return Said(status, out.getvalue(), err.getvalue())
+    return run(main, *words)

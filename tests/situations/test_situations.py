@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -11,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from scripts import situations_page
 from tests.oracle.history import HOUR
-from tests.situations.asking import Said, ask, command, server_room
+from tests.situations.asking import ask, command, server_room
 from tests.situations.cases import SITUATIONS, Copy, Situation
 from tests.situations.engines import channels
+from tests.support.in_process import Said
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_NAME = {situation.name: situation for situation in SITUATIONS}
@@ -184,22 +182,3 @@ def test_a_verification_is_expected_when_a_record_says_that_all_pages_were_read(
 
 def test_there_are_twelve_situations_with_names_of_their_own() -> None:
     assert len(BY_NAME) == len({situation.title for situation in SITUATIONS}) == 12
-
-
-def test_the_page_is_up_to_date() -> None:
-    page = (ROOT / "docs" / "situations.md").read_text(encoding="utf-8")
-
-    assert page == situations_page.page(), "run: make docs"
-
-
-def test_the_script_prints_the_page() -> None:
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", "-m", "scripts.situations_page"],
-        capture_output=True,
-        check=True,
-        timeout=60,
-        cwd=ROOT,
-    )
-
-    assert done.stdout.decode("utf-8").replace("\r\n", "\n") == situations_page.page()
-    assert done.stderr == b""

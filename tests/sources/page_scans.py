@@ -19,6 +19,7 @@ from esewatch.model import Batch, CopyChecked, Event, Record, SourceError
 from esewatch.sources.page_scan.page_scan_source import PageScanSource
 from tests.sources import scan_on_own_device
 from tests.support.edb import Edb, write_edb
+from tests.support.patience import PATIENCE
 
 NAME = "page_scan-1"
 COMPUTER = "ex01"
@@ -116,7 +117,7 @@ class Bench:
         except SourceError as error:
             self.trouble = str(error)
 
-    def until(self, done: Callable[[], object], seconds: float = 30.0) -> None:
+    def until(self, done: Callable[[], object], seconds: float = PATIENCE) -> None:
         """Poll until `done`."""
         end = time.monotonic() + seconds
         while not done():

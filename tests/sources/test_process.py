@@ -6,14 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from esewatch.model import SourceError
 from esewatch.sources import process
 from esewatch.sources.process import Child, pause
-from tests.support.no_threads import no_first_line
+from tests.support.patience import PATIENCE
 
 PYTHON = [sys.executable, "-S", "-c"]
 _made: list[Child] = []
@@ -38,7 +37,7 @@ def took(running: Child, got: list[bytes]) -> list[bytes]:
     return got
 
 
-def wait_for(done: Callable[[], object], seconds: float = 30.0) -> None:
+def wait_for(done: Callable[[], object], seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline
@@ -84,7 +83,7 @@ def test_the_error_output_is_one_line_of_at_most_4_kib() -> None:
 
 def test_a_program_that_is_done_has_not_ended_while_output_waits() -> None:
     done = child("print('last words')")
-    wait_for(lambda: done._buffer and not any(reader.running for reader in done._readers))
+    wait_for(lambda: done._buffer and not any(reader.is_alive() for reader in done._readers))
     wait_for(lambda: done.status is not None)
     assert not done.ended
     assert done.read().split() == [b"last", b"words"]
@@ -95,7 +94,7 @@ def test_closing_ends_a_program_that_runs() -> None:
     running = child("import time; time.sleep(600)")
     running.close()
     assert running.status is not None
-    assert not any(reader.running for reader in running._readers)
+    assert not any(reader.is_alive() for reader in running._readers)
 
 
 def test_closing_ends_a_program_that_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +103,7 @@ def test_closing_ends_a_program_that_is_held_up(monkeypatch: pytest.MonkeyPatch)
     wait_for(lambda: len(flood._buffer) >= 1000)
     flood.close()
     assert flood.status is not None
-    assert not any(reader.running for reader in flood._readers)
+    assert not any(reader.is_alive() for reader in flood._readers)
 
 
 def test_a_program_that_is_not_there_is_named_with_the_reason() -> None:
@@ -176,34 +175,3 @@ def test_a_program_that_reads_nothing_ends_all_the_same() -> None:
     done = given("raise SystemExit(3)", b"x" * 3_000_000)
     wait_for(lambda: done.ended)
     assert done.status == 3
-
-
-@pytest.mark.parametrize("threads", [0, 1, 2])
-def test_a_program_that_nobody_can_read_is_ended_and_told(
-    threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[subprocess.Popen[bytes]] = []
-    real = process._started
-
-    def begun(*given: Any, **words: Any) -> subprocess.Popen[bytes]:
-        started.append(real(*given, **words))
-        return started[-1]
-
-    monkeypatch.setattr(process, "_started", begun)
-    with no_first_line(after=threads), pytest.raises(SourceError, match="no thread to read it in"):
-        Child(PYTHON, ["import sys; sys.stdin.read()"], b"job")
-    assert started[0].wait(30) == -signal.SIGKILL
-
-
-@pytest.mark.parametrize("part", ["_write_input", "_read_output", "_read_complaint"])
-def test_a_program_whose_reader_finds_no_memory_has_failed(
-    part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_memory(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(Child, part, no_memory)
-    _made.append(Child(PYTHON, ["import sys; sys.stdin.read()"], b"job"))
-    wait_for(lambda: _made[-1].ended)
-    assert _made[-1].status not in {0, None}
-    assert _made[-1].complaint == "not enough memory for its output"

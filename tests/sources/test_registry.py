@@ -39,7 +39,6 @@ UNUSED = {
     "esewatch.cli.inputs",
     "esewatch.expose.pages.report.report_page",
     "jinja2",
-    "numpy",
     "prometheus_client.openmetrics.parser",
     "tqdm",
 }

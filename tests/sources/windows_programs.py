@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from esewatch.model import Batch, Coverage, Event, Reading, Record, Source, SourceError, Unreadable
+from tests.support.patience import PATIENCE
 
 WEVTUTIL = r"""
 import re, sys, time
@@ -184,7 +185,7 @@ class Keeper:
             assert value is not None
             self.positions[key] = value
 
-    def until(self, source: Source, done: Callable[[], object], seconds: float = 30.0) -> None:
+    def until(self, source: Source, done: Callable[[], object], seconds: float = PATIENCE) -> None:
         """Poll until `done`."""
         deadline = time.monotonic() + seconds
         while not done():

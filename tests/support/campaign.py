@@ -12,7 +12,7 @@ from typing import TypeVar
 
 VARIABLE = "ESEWATCH_CAMPAIGN"
 WHOLE = bool(os.environ.get(VARIABLE))
-EXAMPLES = int(os.environ.get("ESEWATCH_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("ESEWATCH_EXAMPLES", "10"))
 """Of a property of hypothesis, where it asks for no others; the slow runs set it, see Makefile."""
 COMMAND = "make test-campaign" if WHOLE else "make test-slow"
 

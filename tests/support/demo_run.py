@@ -19,11 +19,11 @@ from typing import TypeVar
 
 import psutil
 
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_address
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSI = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
-SECONDS = 300.0
 
 T = TypeVar("T")
 
@@ -32,6 +32,15 @@ import sys
 from esewatch.cli import main
 from esewatch.cli.demo import command
 command.ENGINE = tuple({engine!r}) or command.ENGINE
+if {fast!r}:
+    import time
+    from tests.support import fast_demo_engine
+    begin = str(time.time() + 20)
+    command.ENGINE = (
+        sys.executable, "-m", fast_demo_engine.__name__, begin, *command.ENGINE[3:]
+    )
+    command.NIGHTS, command.LEAD_SECONDS = fast_demo_engine.NIGHTS, -600.0
+    command.FLIP_AFTER, command.DAMAGE_AFTER = 1.0, 10.0
 if {stack!r}:
     from tests.support import demo_stack
     sys.exit(demo_stack.main(sys.argv[1:]))
@@ -44,25 +53,29 @@ def stand_in(mode: str) -> list[str]:
     return [sys.executable, "-m", "tests.support.demo_engine", mode]
 
 
-def demo_command(engine: Sequence[str] = (), *options: str, stack: bool = False) -> list[str]:
+def demo_command(
+    engine: Sequence[str] = (), *options: str, stack: bool = False, fast: bool = False
+) -> list[str]:
     """Command of the demo with `engine` in the place of its own; run it in ROOT.
 
-    `stack`: that of `make demo-stack`.
+    `stack`: that of `make demo-stack`. `fast`: its engines have the nights and the clock of
+    fast_demo_engine.py.
     """
-    return [sys.executable, "-c", _START.format(engine=list(engine), stack=stack), *options]
+    start = _START.format(engine=list(engine), stack=stack, fast=fast)
+    return [sys.executable, "-c", start, *options]
 
 
 def listens(address: str) -> bool:
     """Whether somebody takes a connection at `address`."""
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=5).close()
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
     except OSError:
         return False
     return True
 
 
-def wait_until(what: str, ask: Callable[[], T], seconds: float = SECONDS) -> T:
+def wait_until(what: str, ask: Callable[[], T], seconds: float = PATIENCE) -> T:
     """The first answer of `ask` that is true; fails after `seconds`."""
     end = time.monotonic() + seconds
     while True:
@@ -142,7 +155,7 @@ class Attended:
         self,
         text: str,
         also: Callable[[list[str]], bool] = lambda lines: True,
-        seconds: float = SECONDS,
+        seconds: float = PATIENCE,
     ) -> list[str]:
         """The lines of the first screen with `text` in it and for which `also` holds."""
 
@@ -175,7 +188,7 @@ class Attended:
         """End it and let go of the terminal."""
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         if self._terminal >= 0:
             os.close(self._terminal)
 

@@ -60,11 +60,15 @@ def wrong(told: Mapping[str, str]) -> list[str]:
     ]
 
 
-def in_lines(folder: Path) -> Run:
-    """Without a terminal."""
+def in_lines(folder: Path, *, fast: bool = False) -> Run:
+    """Without a terminal. `fast`: ten minutes of its time in one."""
     options = ("--dir", str(folder), "--web.listen-address", "127.0.0.1:0")
     done = subprocess.run(
-        demo_command((), *options), cwd=ROOT, capture_output=True, text=True, check=False
+        demo_command((), *options, fast=fast),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     lines = [each for each in _LINE.findall(done.stdout) if each[1] in TITLES]
     said = [f"on stderr: {done.stderr.strip()}"] if done.stderr else []

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from esewatch.cli.demo import command as demo
-from esewatch.cli.demo.configuration import choose_address, local_url
+from esewatch.cli.demo.agent import choose_address, local_url
 from esewatch.model import EsewatchError
 from tests.dashboards.boards import metrics
 from tests.rules.quality import backfill

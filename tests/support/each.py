@@ -7,6 +7,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
 
+LONGEST = 500
+"""Characters of what is said of a row."""
+
 Row = TypeVar("Row")
 Fixtures = ParamSpec("Fixtures")
 
@@ -28,7 +31,7 @@ def of_each(
                 try:
                     check(row, *args, **fixtures)
                 except (Exception, pytest.fail.Exception) as error:
-                    offenders.append(f"{name(row)}: {type(error).__name__}: {error}")
+                    offenders.append(f"{name(row)}: {type(error).__name__}: {_in_a_line(error)}")
             assert not offenders, "\n".join(offenders)
 
         signature = inspect.signature(check)
@@ -39,6 +42,12 @@ def of_each(
         return test
 
     return decorate
+
+
+def _in_a_line(error: BaseException) -> str:
+    """What is wrong, without the pages of values that pytest adds."""
+    line = str(error).partition("\n")[0]
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
 
 
 def check_each(

@@ -1,6 +1,6 @@
 """The records of an event log as the PyPI package `evtx` (Rust) tells them, and as we do.
 
-Both in the shape of `record_reader`: the fields of the System part and the insertion strings.
+Both in the shape of `RecordReader`: the fields of the System part and the insertion strings.
 """
 
 import io
@@ -24,7 +24,7 @@ from esewatch.sources.evtx.chunks import (
     examine,
     walk,
 )
-from esewatch.sources.evtx.record_reader import RecordReader
+from esewatch.sources.evtx.evtx_records import RecordReader
 from esewatch.sources.evtx.templates import Templates
 from esewatch.sources.evtx.unfold import LEVELS
 

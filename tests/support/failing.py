@@ -5,7 +5,6 @@
 runs esewatch so that calls of all kinds fail at random for SECONDS after it began to serve.
 """
 
-import _thread
 import contextlib
 import errno
 import os
@@ -40,7 +39,6 @@ def _system(number: int) -> Callable[[], Exception]:
 
 KINDS: dict[str, Callable[[], Exception]] = {
     "thread start": lambda: RuntimeError("can't start new thread"),
-    "memory for a thread": MemoryError,
     "open": _system(errno.EMFILE),
     "stat": _system(errno.EIO),
     "listdir": _system(errno.EMFILE),
@@ -111,19 +109,9 @@ def failing() -> Iterator[Failing]:
     def connect(*args: Any, **words: Any) -> Any:
         return real(*args, **{"factory": Connection, **words})
 
-    start = _thread.start_new_thread
-
-    def started(*given: Any) -> int:
-        try:
-            found.note("memory for a thread")
-        except MemoryError:
-            return 0  # it ends before its first line, which who started it does not hear of
-        return start(*given)
-
     points: list[tuple[Any, str, Any]] = [
         (sqlite3, "connect", connect),
         (threading.Thread, "start", found.wrapped("thread start", threading.Thread.start)),
-        (_thread, "start_new_thread", found.wrapped("thread start", started)),
         (os, "open", found.wrapped("open", os.open)),
         (os, "stat", found.wrapped("stat", os.stat)),
         (os, "scandir", found.wrapped("listdir", os.scandir)),
@@ -136,7 +124,7 @@ def failing() -> Iterator[Failing]:
         (FileSet, "_revisit", found.wrapped("memory for a file", FileSet._revisit)),
         (EvtxSource, "_plan", found.wrapped("memory for a file", EvtxSource._plan)),
         (publisher, "families", found.wrapped("memory for figures", families)),
-        (Advisor, "families", found.wrapped("memory for advice", Advisor.families)),
+        (Advisor, "advise", found.wrapped("memory for advice", Advisor.advise)),
         (journal, "rows_of", found.wrapped("memory for rows", rows_of)),
         (socket.socket, "accept", found.wrapped("accept", socket.socket.accept)),
     ]
@@ -170,7 +158,8 @@ def main(words: list[str]) -> int:
             target=_at_random, args=(found, int(seed), float(seconds), Path(told)), daemon=True
         )
         REAL_THREAD(worker)
-        return esewatch(rest)
+        sys.argv[1:] = rest
+        return esewatch()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 
 from esewatch.sources.kafka.client import library
 from tests.support.certificates import Pair
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_port
 from tests.support.tools import skip
 
@@ -119,7 +120,7 @@ class Broker:
         return [self._java, *self._java_options, "-Xmx400m", "-cp", f"{JARS}/*", *arguments]
 
     def _run(self, *arguments: str) -> None:
-        subprocess.run(self._command(*arguments), check=True, capture_output=True, timeout=120)
+        subprocess.run(self._command(*arguments), check=True, capture_output=True, timeout=PATIENCE)
 
     def start(self) -> None:
         """Start it, again on the same logs; returns when it answers."""
@@ -147,7 +148,7 @@ class Broker:
     def kill(self) -> None:
         """As a crash ends it."""
         self._process.kill()
-        self._process.wait(30)
+        self._process.wait(PATIENCE)
 
     def admin(self) -> Any:
         """A client that makes and looks at topics."""
@@ -166,7 +167,7 @@ class Broker:
         new = NewTopic(topic, partitions, replicas, config=settings)
         admin = self.admin()  # an answer is lost with its client
         admin.create_topics([new])[topic].result(30)
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while not (found := admin.list_topics(topic, timeout=30).topics[topic]).partitions:
             assert time.monotonic() < end, found.error
             time.sleep(0.05)

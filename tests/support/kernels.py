@@ -1,15 +1,12 @@
-"""The kernels and the other compiled module that this installation has, each by itself."""
+"""The kernels that this installation has, each by itself."""
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from esewatch.ese.pages import kernel_python
+from esewatch.ese.pages.kernels import Kernel, in_python
 from tests.support.tools import skip
-
-Kernel = Callable[[memoryview, int, int], bytes]
 
 
 def compiled_kernel() -> Kernel:
@@ -20,16 +17,6 @@ def compiled_kernel() -> Kernel:
         skip("the compiled kernel is not built (scripts/setup says why)", {"kernel"})
     kernel: Kernel = module.classify
     return kernel
-
-
-def compiled_records() -> Callable[..., Any]:
-    """`alike` of _records.c; skips (or fails) the test without it, as `compiled_kernel`."""
-    try:
-        module = importlib.import_module("esewatch.sources.evtx._records")
-    except ImportError:
-        skip("_records.c is not compiled (scripts/setup says why)", {"kernel"})
-    alike: Callable[..., Any] = module.alike
-    return alike
 
 
 def machine_code(newest: int) -> Callable[[], Kernel]:
@@ -45,16 +32,9 @@ def machine_code(newest: int) -> Callable[[], Kernel]:
     return kernel
 
 
-def numpy_kernel() -> Kernel:
-    """`classify` of the kernel in numpy, which every development environment has."""
-    kernel: Kernel = importlib.import_module("esewatch.ese.pages.kernel_numpy").classify
-    return kernel
-
-
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "compiled": compiled_kernel,
     "compiled for any x86-64": machine_code(0),
     "compiled for AVX2": machine_code(1),
-    "numpy": numpy_kernel,
-    "python": lambda: kernel_python.classify,
+    "python": lambda: in_python,
 }

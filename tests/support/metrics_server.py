@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.support.patience import PATIENCE
+
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 Answer = Callable[["Handler"], None]
 
@@ -25,7 +27,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def wait(self) -> None:
         """Until the test is over."""
-        self.server.over.wait(60)
+        self.server.over.wait(PATIENCE)
 
 
 class _Server(ThreadingHTTPServer):
@@ -68,7 +70,7 @@ class MetricsServer:
         self._server.over.set()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
 
 
 def says(body: str | bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:

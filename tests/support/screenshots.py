@@ -40,7 +40,7 @@ def main(folder: Path = IMAGES) -> None:
             # It waits where nobody reads: the screens that it wrote while the pictures were taken.
             demo.rest()
             demo.type(b"q")
-            demo.process.wait(60)
+            demo.process.wait(PATIENCE)
         finally:
             demo.close()
 

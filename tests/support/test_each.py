@@ -1,5 +1,6 @@
 """A test of all rows runs each of them and names every one that fails."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_a_row_that_breaks_is_named_and_does_not_hide_the_others() -> None:
 
     with pytest.raises(AssertionError, match=r"0: ZeroDivisionError.*\n5: AssertionError"):
         check()
+
+
+def test_a_row_that_fails_with_pages_of_values_is_one_short_line() -> None:
+    @of_each(["query"])
+    def check(row: str) -> None:
+        assert row == "\n".join(["x" * 1000] * 100)
+
+    with pytest.raises(AssertionError) as failed:
+        check()
+    assert re.fullmatch(r"query: AssertionError: .{1,503}", str(failed.value))
 
 
 def test_a_row_that_fails_by_pytest_is_named() -> None:

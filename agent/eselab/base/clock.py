@@ -41,11 +41,9 @@ class VirtualClock(StepClock):
         self._now = start
 
     def now(self) -> float:
-        """See Clock."""
         return self._now
 
     def spend(self, seconds: float) -> None:
-        """See Clock."""
         self._now += seconds
 
     def begin(self, time: float) -> bool:
@@ -102,7 +100,6 @@ class PacedClock(VirtualClock):
         return self._waiting.until(time) and super().begin(time)
 
     def wakeup(self) -> None:
-        """See StepClock."""
         self._waiting.end()
 
 
@@ -118,11 +115,9 @@ class RealClock(StepClock):
         self._spent = 0.0
 
     def now(self) -> float:
-        """See Clock."""
         return self._waiting.now() + self._spent
 
     def spend(self, seconds: float) -> None:
-        """See Clock."""
         self._spent += seconds
 
     def begin(self, time: float) -> bool:
@@ -131,5 +126,4 @@ class RealClock(StepClock):
         return self._waiting.until(time)
 
     def wakeup(self) -> None:
-        """See StepClock."""
         self._waiting.end()

@@ -200,8 +200,6 @@ class DevicePlan(_Part, frozen=True, kw_only=True):
 
 
 class FaultPlan(_Part, frozen=True, kw_only=True):
-    """A fault on request."""
-
     at: Annotated[float, Meta(ge=0.0, le=1e10)] = 0.0
     """Seconds after the start."""
     database: str
@@ -218,8 +216,6 @@ class FaultPlan(_Part, frozen=True, kw_only=True):
 
 
 class Plan(_Part, frozen=True, kw_only=True):
-    """All of it."""
-
     databases: Annotated[list[DatabasePlan], Meta(min_length=1, max_length=100)]
     devices: Annotated[list[DevicePlan], Meta(max_length=100)] = []
     faults: Annotated[list[FaultPlan], Meta(max_length=100_000)] = []

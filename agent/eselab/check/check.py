@@ -128,7 +128,6 @@ class _Trees:
         self.spaces.check_owner(entry.root, entry.object_id, tree.pages)
 
     def count(self) -> dict[str, int]:
-        """Records of each table."""
         root = Entry(SYSTEM_ROOT, SYSTEM_ROOT)
         if self._view.pages >= CATALOG_ROOT:
             for _ in TreeWalk(self._view, "root", root, self.owners, self._faults).records():

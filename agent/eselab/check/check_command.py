@@ -22,7 +22,6 @@ FAILED: Final = 2
 
 
 def add_check(commands: Any) -> None:
-    """Register `check`."""
     parser = commands.add_parser(
         "check",
         help="check databases of the engine: pages, trees, space",

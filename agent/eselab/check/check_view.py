@@ -50,10 +50,7 @@ class View:
         """Redo the log from the checkpoint on; whether that can be done."""
         try:
             redone = redo(
-                disk,
-                self._file,
-                since=checkpoint.position,
-                signature=self.header.signature,
+                disk, self._file, since=checkpoint.position, signature=self.header.signature
             )
         except RecoveryError as error:
             self._faults.append(f"the log cannot be redone: {error}")

@@ -77,7 +77,6 @@ class Device(Storage):
         self._clock.spend(self._free_at - now)
 
     def slow(self, seconds: float, count: int) -> None:
-        """See Storage."""
         self._slower.add(seconds, count)
 
 
@@ -121,7 +120,6 @@ class LunDevice(Storage):
         self._blocked = 0.0
 
     def use(self, file: str, offset: int, length: int, *, write: bool = False) -> None:
-        """See Storage."""
         now = self._clock.now()
         begin = max(now, self._blocked)
         if slower := self._slower.next():

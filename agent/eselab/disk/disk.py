@@ -42,7 +42,6 @@ class RealFile:
         self._durable = durable
 
     def read(self, offset: int, length: int) -> bytes:
-        """See File."""
         parts = []
         while length > 0 and (part := os.pread(self._descriptor, length, offset)):
             parts.append(part)
@@ -50,27 +49,22 @@ class RealFile:
         return b"".join(parts)
 
     def write(self, offset: int, data: bytes) -> None:
-        """See File."""
         rest = memoryview(data)
         while rest:
             done = os.pwrite(self._descriptor, rest, offset)
             offset, rest = offset + done, rest[done:]
 
     def sync(self) -> None:
-        """See File."""
         if self._durable:
             os.fsync(self._descriptor)
 
     def size(self) -> int:
-        """See File."""
         return os.fstat(self._descriptor).st_size
 
     def truncate(self, size: int) -> None:
-        """See File."""
         os.ftruncate(self._descriptor, size)
 
     def close(self) -> None:
-        """See File."""
         os.close(self._descriptor)
 
 
@@ -98,18 +92,15 @@ class RealDisk:
         return LogFile(file, generation, before=before, begun=lambda: making.replace(path))
 
     def names(self) -> list[str]:
-        """See Disk."""
         return sorted(entry.name for entry in self._folder.iterdir() if entry.is_file())
 
     def remove(self, name: str) -> None:
-        """See Disk."""
         (self._folder / name).unlink()
 
     def _file(self, path: Path, *, create: bool) -> RealFile:
         return RealFile(path, create=create, durable=self._durable)
 
     def sync(self) -> None:
-        """See Disk."""
         if not self._durable:
             return
         descriptor = os.open(self._folder, os.O_RDONLY)
@@ -171,23 +162,18 @@ class SimFile:
         self._content = content
 
     def read(self, offset: int, length: int) -> bytes:
-        """See File."""
         return bytes(self._content.now[offset : offset + length])
 
     def write(self, offset: int, data: bytes) -> None:
-        """See File."""
         self._content.apply(offset, bytes(data))
 
     def sync(self) -> None:
-        """See File."""
         self._content.sync()
 
     def size(self) -> int:
-        """See File."""
         return len(self._content.now)
 
     def truncate(self, size: int) -> None:
-        """See File."""
         self._content.apply(size, None)
 
     def close(self) -> None:
@@ -203,7 +189,6 @@ class SimDisk:
         self._durable: dict[str, _Content] = {}
 
     def open(self, name: str, *, create: bool = False) -> File:
-        """See Disk."""
         file = self._file(name, create=create)
         generation = generation_in(name)
         if generation is None:
@@ -219,16 +204,13 @@ class SimDisk:
         return SimFile(self._files[name])
 
     def names(self) -> list[str]:
-        """See Disk."""
         return sorted(self._files)
 
     def remove(self, name: str) -> None:
-        """See Disk."""
         if self._files.pop(name, None) is None:
             raise FileNotFoundError(name)
 
     def sync(self) -> None:
-        """See Disk."""
         self._durable = dict(self._files)
 
     def crash(self) -> "SimDisk":

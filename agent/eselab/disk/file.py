@@ -4,8 +4,6 @@ from typing import Protocol
 
 
 class File(Protocol):
-    """An open file."""
-
     def read(self, offset: int, length: int) -> bytes:
         """The bytes there, fewer at the end of the file. Raises OSError."""
 

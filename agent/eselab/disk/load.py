@@ -85,8 +85,6 @@ class LoadPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The results of a workload."""
-
     name: str
     requests: int
     seconds: float
@@ -102,8 +100,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _UnderWay(NamedTuple):
-    """A request."""
-
     stream: "_Stream"
     since: float
     offset: int

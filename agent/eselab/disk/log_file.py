@@ -74,7 +74,6 @@ class LogFile:
         self._begun = begun
 
     def read(self, offset: int, length: int) -> bytes:
-        """See File."""
         head = self._file.read(offset, min(length, HEADER_BYTES - offset)) if _in(offset) else b""
         begin, end = max(offset - HEADER_BYTES, 0), offset + length - HEADER_BYTES
         if end <= begin or (_in(offset) and offset + len(head) < HEADER_BYTES):
@@ -99,11 +98,9 @@ class LogFile:
             self._begun = None
 
     def sync(self) -> None:
-        """See File."""
         self._file.sync()
 
     def size(self) -> int:
-        """See File."""
         there = sum(map(len, self._contents(0, SEGMENTS)))
         return min(self._file.size(), HEADER_BYTES) + there
 
@@ -122,7 +119,6 @@ class LogFile:
         self._fill()
 
     def close(self) -> None:
-        """See File."""
         self._file.close()
 
     def checksum(self) -> int:

@@ -127,7 +127,6 @@ class MeteredFile:
         self._slow = slow
 
     def read(self, offset: int, length: int) -> bytes:
-        """See File."""
         before = self._clock.now()
         data = self._file.read(offset, length)
         if self._device is not None:
@@ -138,7 +137,6 @@ class MeteredFile:
         return data
 
     def write(self, offset: int, data: bytes) -> None:
-        """See File."""
         before = self._clock.now()
         self._file.write(offset, data)
         if self._device is not None:
@@ -148,21 +146,17 @@ class MeteredFile:
             self._slow.judge("write", offset, len(data), seconds)
 
     def sync(self) -> None:
-        """See File."""
         before = self._clock.now()
         self._file.sync()
         self._writes.seconds += self._clock.now() - before
 
     def size(self) -> int:
-        """See File."""
         return self._file.size()
 
     def truncate(self, size: int) -> None:
-        """See File."""
         self._file.truncate(size)
 
     def close(self) -> None:
-        """See File."""
         self._file.close()
 
     def _count(self, figures: Figures, length: int, seconds: float) -> None:
@@ -199,7 +193,6 @@ class MeteredDisk:
         self._path = path
 
     def open(self, name: str, *, create: bool = False) -> File:
-        """See Disk."""
         file = self._disk.open(name, create=create)
         for ending, kind in _KINDS:
             if name.endswith(ending):
@@ -215,13 +208,10 @@ class MeteredDisk:
         return file
 
     def names(self) -> list[str]:
-        """See Disk."""
         return self._disk.names()
 
     def remove(self, name: str) -> None:
-        """See Disk."""
         self._disk.remove(name)
 
     def sync(self) -> None:
-        """See Disk."""
         self._disk.sync()

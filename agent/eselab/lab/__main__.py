@@ -26,17 +26,9 @@ Shown = Callable[[Result], Iterator[str]]
 
 
 def command_line() -> argparse.ArgumentParser:
-    """The parser of all commands."""
-    parser = Parser(
-        prog="esewatch lab",
-        epilog="example: esewatch lab run old-ratio",
-    )
+    parser = Parser(prog="esewatch lab", epilog="example: esewatch lab run old-ratio")
     commands = parser.add_subparsers(
-        title="commands",
-        dest="command",
-        required=True,
-        metavar="COMMAND",
-        parser_class=Parser,
+        title="commands", dest="command", required=True, metavar="COMMAND", parser_class=Parser
     )
     names = commands.add_parser(
         "list", help="the experiments", epilog="example: esewatch lab list --format json"
@@ -65,7 +57,6 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do one command; returns the exit status."""
     return done(command_line(), words, _failed)
 
 

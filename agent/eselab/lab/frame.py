@@ -91,8 +91,6 @@ class Signal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of a run."""
-
     rows: Sequence[ResultRow]
     comparisons: Sequence[Comparison]
     remarks: Sequence[str] = ()
@@ -100,8 +98,6 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment of the lab."""
-
     name: str
     article: str
     """Key of ARTICLES."""
@@ -117,8 +113,6 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment and its results."""
-
     experiment: Experiment
     findings: Findings
 

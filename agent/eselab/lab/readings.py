@@ -41,7 +41,6 @@ class Requests(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Both."""
         return self.reads + self.writes
 
 

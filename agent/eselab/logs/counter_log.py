@@ -132,12 +132,7 @@ class _Seen(NamedTuple):
     @classmethod
     def of(cls, sample: Sample) -> "_Seen":
         counters, meter = sample.counters, sample.meter
-        figures = (
-            meter.database_reads,
-            meter.database_writes,
-            meter.log_reads,
-            meter.log_writes,
-        )
+        figures = (meter.database_reads, meter.database_writes, meter.log_reads, meter.log_writes)
         totals = (
             counters.defrag_pages_read,
             counters.defrag_pages_freed,

@@ -5,31 +5,50 @@ them; they are not read back from the log.
 """
 
 import math
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from eselab.logs.truth_entries import Counted, Fault, Told
-from eselab.logs.truth_events import (
-    ACTIVE,
-    BROKEN_OFF,
-    COMPLETED,
-    COPY_SCAN_END,
-    DETACHED,
-    FAILED,
-    GIVEN_UP,
-    INTERRUPTED,
-    LATE,
-    PASSIVE,
-    RESUMED,
-    RUNNING,
-    STARTED,
-    STOPPED,
-    TREE,
-    WALL_CLOCK,
-    ZEROED,
-    Task,
-)
+
+Task = Literal["defrag", "checksum", "zeroing"]
+
+STARTED: Final[dict[int, Task]] = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
+RESUMED: Final[dict[int, Task]] = {702: "defrag", 719: "checksum", 720: "zeroing", 738: "checksum"}
+COMPLETED: Final[dict[int, Task]] = {
+    701: "defrag",
+    703: "defrag",
+    721: "checksum",
+    732: "checksum",
+    735: "checksum",
+    737: "checksum",
+}
+INTERRUPTED: Final[dict[int, Task]] = {
+    704: "defrag",
+    725: "checksum",
+    726: "zeroing",
+    745: "checksum",
+}
+FAILED: Final[dict[int, Task]] = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
+GIVEN_UP: Final[dict[int, Task]] = {746: "checksum"}
+"""A pass is over that was not whole."""
+RUNNING: Final[dict[int, Task]] = {733: "checksum", 744: "checksum"}
+LATE: Final = frozenset({733, 735, 745})
+"""Events that report a scan as late, or as aborted."""
+WALL_CLOCK: Final = frozenset({732, 735, 737})
+"""Their seconds are from start to end, their bad pages those of the last run."""
+TREE: Final = 728
+"""Reports a tree that a current engine defragmented."""
+ZEROED: Final = 722
+"""Completes a pass of zeroing, which was one of the checksum scan too."""
+DETACHED: Final = 327
+STOPPED: Final = 103
+ACTIVE: Final = frozenset({735, 736, 737, 738, 744})
+PASSIVE: Final = frozenset({717, 719, 732, 733, 745, 746})
+"""Events of a passive copy's scan; a copy with one of the other kind has changed its role."""
+COPY_SCAN_END: Final = 732
+BROKEN_OFF: Final = 745
+
 
 ZEROING_KINDS: Final = (
     "unchanged",
@@ -45,6 +64,8 @@ GENERATIONS: Final = "ese_log_generations_total"
 UNCORRECTABLE: Final = "uncorrectable"
 COUNTED: Final = ("uncorrectable", "wrong_page")
 """Kinds of bad pages that a scan counts as bad checksums."""
+UNSEEN: Final = frozenset({"no_data", "lost_flush"})
+"""Kinds of bad pages that no scan sees, so none ends them."""
 
 _DAY: Final = 86400.0
 _DATE_SLACK: Final = 14 * 3600.0
@@ -99,8 +120,6 @@ class TreesTruth(msgspec.Struct):
 
 
 class DatabaseTruth(msgspec.Struct):
-    """One database."""
-
     instance: str
     defrag: Passes = msgspec.field(default_factory=Passes)
     checksum: Passes = msgspec.field(default_factory=Passes)
@@ -366,6 +385,8 @@ def _judged(entry: DatabaseTruth, passes: Passes, told: Told, earliest: float | 
         return
     if earliest is None or passes.incomplete or entry.last_damage >= earliest:
         return
+    if not told.pages_seen:
+        return
     here = passes.begun is not None and entry.role_changed <= earliest
     alone = told.run_pages + 1 >= told.pages_seen > 0
     if told.event_id in WALL_CLOCK and not (here or alone):
@@ -374,7 +395,8 @@ def _judged(entry: DatabaseTruth, passes: Passes, told: Told, earliest: float | 
     entry.verified = told.time
     if entry.unlocated < earliest:
         entry.unlocated = 0.0
-    for kind, pages in entry.bad_pages.items():
+    for kind in entry.bad_pages.keys() - UNSEEN:
+        pages = entry.bad_pages[kind]
         entry.bad_pages[kind] = {page: at for page, at in pages.items() if at >= earliest}
 
 

@@ -60,7 +60,6 @@ class ComputerLogs:
         return max(self.events.last_time, self.counters.last_time)
 
     def sample(self, samples: Sequence[Sample]) -> None:
-        """A row of counters. Raises OSError."""
         self.counters.sample(samples)
         if self._has_binary:
             self._binary.sample(self.counters.last_time, samples)
@@ -86,7 +85,6 @@ class Standby:
         self.copies = copies
 
     def sample(self) -> None:
-        """A row of counters. Raises OSError."""
         self.logs.sample([copy.sample() for copy in self.copies.values()])
 
     def close(self) -> None:

@@ -12,7 +12,6 @@ from eselab.machine.run_command import RunError, read_plan
 
 
 def add_disks(commands: Any) -> None:
-    """Register `disks`."""
     parser = commands.add_parser(
         "disks",
         help="how long requests take on modelled drives",

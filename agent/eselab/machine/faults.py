@@ -80,14 +80,11 @@ class _Database:
 
 
 class FaultyFile:
-    """An open database."""
-
     def __init__(self, file: File, database: _Database) -> None:
         self._file = file
         self._database = database
 
     def read(self, offset: int, length: int) -> bytes:
-        """See File."""
         return self._file.read(offset, length)
 
     def write(self, offset: int, data: bytes) -> None:
@@ -98,20 +95,16 @@ class FaultyFile:
             self._write(offset, data)
 
     def sync(self) -> None:
-        """See File."""
         self._file.sync()
 
     def size(self) -> int:
-        """See File."""
         return self._file.size()
 
     def truncate(self, size: int) -> None:
-        """See File."""
         self._file.truncate(size)
         self._database.overwritten(size, math.inf)
 
     def close(self) -> None:
-        """See File."""
         self._file.close()
 
     def _write(self, offset: int, data: bytes) -> None:
@@ -155,21 +148,17 @@ class FaultyDisk:
         self._databases: dict[str, _Database] = {}
 
     def open(self, name: str, *, create: bool = False) -> File:
-        """See Disk."""
         file = self._disk.open(name, create=create)
         return FaultyFile(file, self._database(name)) if name.endswith(ENDINGS) else file
 
     def names(self) -> list[str]:
-        """See Disk."""
         return self._disk.names()
 
     def remove(self, name: str) -> None:
-        """See Disk."""
         self._disk.remove(name)
         self._databases.pop(name, None)
 
     def sync(self) -> None:
-        """See Disk."""
         self._disk.sync()
 
     def standing(self) -> list[Fault]:

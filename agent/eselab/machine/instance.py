@@ -149,15 +149,10 @@ class Instance:
         )
         scan = DatabaseZeroing if self.plan.zero else DatabaseScan
         self._scan = scan(
-            self.database,
-            self._reports,
-            self.counters,
-            self._clock,
-            pause=self.plan.scan_throttle,
+            self.database, self._reports, self.counters, self._clock, pause=self.plan.scan_throttle
         )
 
     def tasks(self) -> list[Task]:
-        """The tasks for the schedule."""
         if self._background is not None:
             return [self._mail.work(), *self._background.tasks]
         backups = [self._backups] if self.plan.backup is not None else []

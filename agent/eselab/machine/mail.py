@@ -111,7 +111,6 @@ class Arrival(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """Its key in "Msg"."""
         return message_key(self.mailbox, self.folder, self.number)
 
 
@@ -166,7 +165,6 @@ class Mailboxes:
 
     @property
     def messages(self) -> BTree:
-        """The table "Msg"."""
         return self._trees["Msg"]
 
     def totals(self) -> Totals:

@@ -65,7 +65,6 @@ class Sizes:
         return (self._shortest + self._longest) / 2
 
     def body(self, chance: random.Random) -> bytes:
-        """The next body."""
         return chance.randbytes(chance.randint(self._shortest, self._longest))
 
 

@@ -21,6 +21,7 @@ from eselab.base.profiles import PROFILES
 from eselab.logs.binary.evtx.evtx_log import DEFAULT
 from eselab.machine.machine import Machine, OpenError
 from eselab.storage.transaction_log.log import LogError
+from esewatch.ese.dates import iso_time
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -45,7 +46,6 @@ class RunError(Exception):
 
 
 def add_run(commands: Any) -> None:
-    """Register `run`."""
     parser = commands.add_parser(
         "run",
         help="run databases and write the logs that a server would",
@@ -303,7 +303,7 @@ def _name(text: str) -> str:
 
 def _time(text: str) -> float:
     try:
-        time = datetime.fromisoformat(text)
+        time = iso_time(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text}: no day like {START}") from None
     time = time if time.tzinfo else time.replace(tzinfo=UTC)

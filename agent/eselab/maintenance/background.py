@@ -22,7 +22,6 @@ class Background:
         self._closing = False
         self._scan = scan
         self.tasks: list[Task] = []
-        """The tasks for the schedule."""
         if scan is not None:
             self.tasks.append(self._scan_always(scan))
         if defrag is not None:

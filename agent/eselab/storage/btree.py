@@ -133,10 +133,7 @@ class BTree:
         return node.value(place.page, place.at) if place.found else None
 
     def scan(
-        self,
-        start: bytes = b"",
-        end: bytes | None = None,
-        transaction: Transaction | None = None,
+        self, start: bytes = b"", end: bytes | None = None, transaction: Transaction | None = None
     ) -> Iterator[tuple[bytes, bytes]]:
         """Keys and values from `start` to before `end`, in order. Raises TreeError.
 
@@ -352,7 +349,6 @@ class BTree:
         return number
 
     def _init_root(self, root: bytearray, flags: int) -> None:
-        """Take all nodes out of the root."""
         node.init(root, self.object_id, flags, node.external_header(root))
 
     def _link(self, transaction: Transaction, left: int, new: int) -> None:

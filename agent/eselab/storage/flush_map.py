@@ -151,7 +151,6 @@ class FlushMapFile:
         self._saved = saved
 
     def close(self) -> None:
-        """Let go of the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

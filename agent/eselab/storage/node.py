@@ -111,7 +111,6 @@ def object_id(page: Page) -> int:
 
 
 def flags(page: Page) -> int:
-    """Flags of the page."""
     found: int = _U32.unpack_from(page, FLAGS_OFFSET)[0]
     return found
 
@@ -129,17 +128,14 @@ def following(page: Page) -> int:
 
 
 def set_previous(page: bytearray, number: int) -> None:
-    """Set the sibling to the left."""
     _U32.pack_into(page, _PREVIOUS, number)
 
 
 def set_following(page: bytearray, number: int) -> None:
-    """Set the sibling to the right."""
     _U32.pack_into(page, _FOLLOWING, number)
 
 
 def count(page: Page) -> int:
-    """Number of nodes of the page."""
     tags: int = _U16.unpack_from(page, _TAGS)[0]
     return (tags & MOST_TAGS) - 1
 
@@ -270,7 +266,6 @@ def insert(page: bytearray, index: int, key: bytes, value: bytes) -> None:
 
 
 def remove(page: bytearray, index: int) -> None:
-    """Take a node out."""
     length, offset = _tag(page, index)
     nodes, behind = count(page), first_free(page)
     end, at = _tag_at(page, nodes - 1), _tag_at(page, index)

@@ -47,8 +47,6 @@ class PageError(Exception):
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of one reading of many pages."""
-
     pages: int
     """Number of those that were read."""
     uninitialized: int
@@ -164,7 +162,6 @@ class PageFile:
             self._unsynced = False
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
     def _examined(self, page: bytes, number: int, kind: int) -> tuple[bytes | None, Trouble | None]:

@@ -28,8 +28,6 @@ from esewatch.ese.pages.header import HEADER_BYTES
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts since the store was opened."""
-
     pages_read: int
     """From the disk."""
     pages_dirtied: int
@@ -195,7 +193,6 @@ class Store:
 
     @property
     def counts(self) -> Counts:
-        """Counts so far."""
         return Counts(pages_read=self._file.read_count, pages_dirtied=self._cache.pages_dirtied)
 
     @property
@@ -423,7 +420,6 @@ class Transaction:
             self._store._end()
 
     def abort(self) -> None:
-        """Forget the changes."""
         self._store._end()
 
 

@@ -16,105 +16,109 @@ from esewatch.advice.base.finding import (
     engine_failure,
     investigate,
     not_restorable,
+    ranked,
+    restored_unproven,
+    server_notices,
     unexplained_error,
 )
-from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.findings.risk import at_risk
-from esewatch.advice.findings.scan_collisions import Scans, collisions_found, scans_in
-from esewatch.advice.findings.scan_off import switched_off
+from esewatch.advice.findings.scan_collisions import (
+    Scans,
+    colliding_scans,
+    collisions_found,
+    scans_in,
+)
 from esewatch.advice.findings.scan_schedule import Candidate, ScanSlot, Schedule, schedules
-from esewatch.advice.findings.server_notices import server_notices
+from esewatch.advice.findings.silence import hearings, silences
 from esewatch.advice.findings.slowing_backups import slowing_backups
 from esewatch.advice.findings.small_cache import small_caches
-from esewatch.advice.findings.stalled_scan import stalled_scan
+from esewatch.advice.findings.stalled_scan import stalled_scan, switched_off
 from esewatch.advice.findings.stops_early import found_in_window
-from esewatch.advice.forecast.deadline import at_work_until, defrag_deadline, scan_deadline
-from esewatch.advice.forecast.forecast import Course, Forecast, forecast
-from esewatch.advice.forecast.verdict import Verdict, blind_computers, trouble, verdict
-from esewatch.advice.history.history import History, as_copy, histories, outline
+from esewatch.advice.forecast.forecast import (
+    Course,
+    Forecast,
+    at_work_until,
+    defrag_deadline,
+    forecast,
+    scan_deadline,
+    withdrawn,
+)
+from esewatch.advice.forecast.verdict import HEALTHY, blind_computers, trouble, verdict
+from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
+from esewatch.advice.history.history import Gathering, History, as_copy, outline
 from esewatch.advice.history.ledger import (
     Copy,
     Deadline,
     Ledger,
     ledgers,
     verification_deadline,
-    why_unverified,
+    why_unproven,
 )
+from esewatch.advice.judgement import Judgement, reasons_of
 from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_defrag
-from esewatch.advice.window.instance_advice import instance_advice
-from esewatch.advice.window.window import WindowAdvice, window_advice
+from esewatch.advice.window.ratio import Ratio, judged_ratio
+from esewatch.advice.window.window import WindowAdvice, instance_advice, window_advice
 from esewatch.config import Policy, Settings, policy_for
-from esewatch.fold.databases.integrity import OutsideFacts
-from esewatch.fold.identity.identity import Tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.engine_errors import acknowledgements
 from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import Database, Pass, State
+from esewatch.fold.state.state import Pass, State
 
 
-class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """The advice for one database, watched or observed. Times are epoch seconds."""
-
-    computer: str
-    ese_instance: str
-    database: str
-    """The label."""
-    name: str
-    tier: Tier
-    model: Model
-    window: WindowAdvice
-    """The instance, where it has several databases: the reasons mention it."""
-    forecasts: tuple[Forecast, ...]
-    """Forecasts of defrag and checksum, in this order, each with its deadline."""
-    ledger: Ledger
-    findings: tuple[Finding, ...]
-    """All findings, those of the ledger included, each at most once."""
-    verdict: Verdict
-    """Urgency."""
-    slot: ScanSlot | None = None
-    """A better time for its scan, where its scans collide with others."""
+def needs_a_person(advice: Iterable[Judgement | LoneInstance]) -> bool:
+    """True if a verdict asks for one (semantics.md 5a), or a finding of an instance, which has
+    none."""
+    return any(
+        each.verdict not in HEALTHY
+        if isinstance(each, Judgement)
+        else any(found.finding in PERSON for found in each.findings)
+        for each in advice
+    )
 
 
-def needs_a_person(advice: Iterable[Advice | LoneInstance]) -> bool:
-    """True if any of their findings needs one."""
-    return any(found.finding in PERSON for each in advice for found in each.findings)
-
-
-def advise(
-    state: State,
-    settings: Settings,
-    now: float,
-    told: Callable[[Database], OutsideFacts] | None = None,
-) -> tuple[Advice, ...]:
+def advise(state: State, settings: Settings, now: float) -> tuple[Judgement, ...]:
     """The advice as of `now` (epoch seconds, finite): one each, by computer and database.
 
-    Databases of the tier `ignored` have none. `told` is the result of `surroundings` for a state
-    that has more than `state`.
+    Databases of the tier `ignored` have none.
     """
-    judged = {
-        key: judge(each, policy_for(settings, each.database, each.computer), now)
-        for key, each in histories(state, settings, told).items()
-    }
-    return together(state, settings, judged, now)
+    return together(state, settings, judge_each(state, settings, lambda _: now).judged, now)
 
 
 class Judged(NamedTuple):
-    """The judgement of a database from its own history, without the databases beside it.
-
-    `history` is its outline, and `copy` has its deadline in place of its scans.
-    """
+    """The judgement of a database from its own history, without the databases beside it. `history`
+    is its outline, and `copy` has its deadline in place of its scans."""
 
     history: History
     copy: Copy
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
-    """Findings from the nights of its window, its background scan and its garbage collection."""
     version_buckets: int | None
     """The highest maximum that the policy knows."""
+
+
+class Judging(NamedTuple):
+    """The facts of the databases of a state, and the judgement of each by itself."""
+
+    derived: AllDerived
+    judged: Mapping[DatabaseKey, Judged]
+
+
+def judge_each(state: State, settings: Settings, moment: Callable[[str], float]) -> Judging:
+    """Judge all databases but the ignored ones. `moment` of a computer: as of when (epoch seconds,
+    finite)."""
+    gathering, judged = Gathering.of(state, settings), dict[DatabaseKey, Judged]()
+
+    def take(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView]) -> None:
+        if facts.tier != "ignored":
+            policy = policy_for(settings, key[1], key[0])
+            judged[key] = judge(gathering.history(facts, views), policy, moment(key[0]))
+
+    known = derived(state, settings, judge=Judge(state.databases, take))
+    return Judging(known, dict(sorted(judged.items())))
 
 
 def judge(of: History, policy: Policy, now: float) -> Judged:
@@ -135,14 +139,18 @@ def judge(of: History, policy: Policy, now: float) -> Judged:
 
 def together(
     state: State, settings: Settings, judged: Mapping[DatabaseKey, Judged], now: float
-) -> tuple[Advice, ...]:
-    """The advice of the databases that were `judged`, with the effects of the databases on each
-    other.
-    """
+) -> tuple[Judgement, ...]:
+    """The advice of the databases of `state` that were `judged`, with the effects of the databases
+    on each other."""
+    judged = {key: each for key, each in judged.items() if key in state.databases}
     known = {key: each.history for key, each in judged.items()}
-    entries = dict(zip(judged, ledgers([each.copy for each in judged.values()], now), strict=True))
+    silent = silences(hearings(state, settings, now))
+    heard = [silent.of(state.databases[key]) is None for key in judged]
+    copies = [each.copy for each in judged.values()]
+    entries = dict(zip(judged, ledgers(copies, now, heard), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
-    beside, slots = _staggered(state, settings, known, entries, now)
+    staggered = _staggered(state, settings, known, entries, now)
+    beside = staggered.findings
     for found in (slowing_backups(state, known, now), small_caches(state, settings, known, now)):
         for key, finding in found.items():
             beside.setdefault(key, []).append(finding)
@@ -150,46 +158,69 @@ def together(
     acknowledged = acknowledgements(state.databases[key] for key in known)
     made = []
     for key, each in known.items():
+        entry = state.databases[key]
+        own_instance = instance_key(entry)
+        instance = state.instances.get(own_instance)
         risk = None
         if each.tier == "watched":
-            own_instance = instance_key(state.databases[key])
-            instance = state.instances.get(own_instance)
             most = judged[key].version_buckets
-            risk = at_risk(instance, acknowledged[own_instance], most, now)
-        own = _known_now(judged[key].findings, blind=each.computer in blind)
-        others = (*own, *beside.get(key, ()), *((risk,) if risk else ()))
-        findings = _findings(each, entries[key], others, now)
+            risk = at_risk(instance, acknowledged[own_instance], most, now, entry)
+        # Some findings may be over where the logs are not read to their end.
+        over = IN_THE_LOG if each.computer in blind else frozenset()
+        own = [found for found in judged[key].findings if found.finding not in over]
+        others = (*own, *beside.get(key, ()), *filter(None, (risk, silent.of(entry))))
+        policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
         made.append(
-            Advice(
-                computer=each.computer,
-                ese_instance=each.ese_instance,
-                database=each.database,
-                name=each.name,
-                tier=each.tier,
-                model=each.model,
-                window=windows[key],
-                forecasts=judged[key].forecasts,
-                ledger=entries[key],
-                findings=findings,
-                verdict=_verdict(judged[key], entries[key], findings, blind=each.computer in blind),
-                slot=slots.get(key),
+            _judgement(
+                judged[key],
+                entries[key],
+                windows[key],
+                _findings(each, entries[key], others, now),
+                now,
+                stale=blind.get(each.computer, ""),
+                ratio=judged_ratio(instance, policy, windows[key]) if is_window else None,
+                collisions=staggered.collisions.get(key, ()),
+                slot=staggered.slots.get(key),
             )
         )
     return tuple(made)
 
 
-def _known_now(findings: Sequence[Finding], *, blind: bool) -> list[Finding]:
-    """Drop findings that may be over where the logs are not read to their end."""
-    return [each for each in findings if not blind or each.finding not in IN_THE_LOG]
-
-
-def _verdict(judged: Judged, entry: Ledger, findings: Sequence[Finding], *, blind: bool) -> Verdict:
-    of = judged.history
-    return verdict(
-        trouble(of.bad_pages, of.damage, of.failed, judged.forecasts),
-        {found.finding for found in findings},
-        unproven=of.tier == "watched" and bool(why_unverified(of.model, entry)),
-        blind=blind,
+def _judgement(
+    judged: Judged,
+    entry: Ledger,
+    window: WindowAdvice,
+    findings: tuple[Finding, ...],
+    now: float,
+    *,
+    stale: str,
+    ratio: Ratio | None,
+    collisions: tuple[str, ...],
+    slot: ScanSlot | None,
+) -> Judgement:
+    of, forecasts = judged.history, judged.forecasts
+    told = trouble(of.bad_pages, of.damage, of.failed, forecasts)
+    unproven = why_unproven(entry)
+    if any(found.finding == "not_heard" for found in findings):
+        forecasts = tuple(map(withdrawn, forecasts))
+    return Judgement(
+        computer=of.computer,
+        ese_instance=of.ese_instance,
+        database=of.database,
+        name=of.name,
+        tier=of.tier,
+        model=of.model,
+        window=window,
+        forecasts=forecasts,
+        ledger=entry,
+        as_of=now,
+        findings=findings,
+        verdict=verdict(told, findings, unproven=bool(unproven), blind=bool(stale)),
+        reasons=reasons_of(told, of.bad_pages, of.damage, findings, unproven=unproven, stale=stale),
+        stale=stale,
+        ratio=ratio,
+        collisions=collisions,
+        slot=slot,
     )
 
 
@@ -199,11 +230,13 @@ def _findings(
     bad = investigate(of.bad_pages, of.damage, of.io_errors, now)
     failed = (engine_failure(of.reported),) if of.reported else ()
     unexplained = (unexplained_error(of.unexplained),) if of.unexplained else ()
-    verdict = of.copy_verdict
-    refused = verdict is not None and verdict.is_restorable() is False
-    return (
+    restored = restored_unproven(of.restored_pages, of.restored) if of.restored_pages else None
+    copy = of.copy_verdict
+    refused = copy is not None and copy.is_restorable() is False
+    found = (
         *((bad,) if bad else ()),
-        *((not_restorable(verdict.time, verdict.reason),) if verdict and refused else ()),
+        *((restored,) if restored else ()),
+        *((not_restorable(copy.time, copy.reason),) if copy and refused else ()),
         *damage_findings(of.damage),
         *server_notices(of.notices),
         *failed,
@@ -211,6 +244,7 @@ def _findings(
         *others,
         *unexplained,
     )
+    return ranked(found, watched=of.tier == "watched")
 
 
 def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tuple[Forecast, ...]:
@@ -238,13 +272,17 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
 
 
 def _defrag_within(of: History, policy: Policy) -> float | None:
-    """Seconds in which online defragmentation should complete, None without a limit.
-
-    A passive copy is not defragmented: it replays what the active one did.
-    """
+    """Seconds in which online defragmentation should complete, None without a limit. A passive copy
+    is not defragmented: it replays what the active one did."""
     if of.model == "window":
         return None if of.role == "passive" else policy.defrag_complete_within
     return allowed_seconds(of) if of.model == "garbage_collection" else None
+
+
+class _Staggered(NamedTuple):
+    findings: dict[DatabaseKey, list[Finding]]
+    collisions: Mapping[DatabaseKey, tuple[str, ...]]
+    slots: Mapping[DatabaseKey, ScanSlot]
 
 
 def _staggered(
@@ -253,11 +291,9 @@ def _staggered(
     known: Mapping[DatabaseKey, History],
     entries: Mapping[DatabaseKey, Ledger],
     now: float,
-) -> tuple[dict[DatabaseKey, list[Finding]], dict[DatabaseKey, ScanSlot]]:
-    """Colliding scans, and a schedule that separates them.
-
-    A schedule is for devices on which scans collided: elsewhere nothing needs to change.
-    """
+) -> _Staggered:
+    """Colliding scans, and a schedule that separates them. A schedule is for devices on which scans
+    collided: elsewhere nothing needs to change."""
     scans = [each for each in scans_in(state, settings, stale_seconds) if each.key in known]
     tasks: dict[DatabaseKey, Mapping[str, TaskView]] = {}
 
@@ -265,7 +301,8 @@ def _staggered(
         tasks[key] = views_in(state, state.databases[key])
         return tasks[key]["checksum"].passes
 
-    collided = collisions_found(scans, passes, now)
+    colliding = colliding_scans(scans, now)
+    collided = collisions_found(scans, colliding, passes, now)
     findings = {key: [finding] for key, finding in collided.items()}
     disks = {each.disks for each in scans if each.key in collided}
     crowded = [each for each in scans if each.disks in disks]
@@ -275,7 +312,7 @@ def _staggered(
         for left in plan.unplaced:
             if left.finding is not None:
                 findings.setdefault(left.key, []).append(left.finding)
-    return findings, slots
+    return _Staggered(findings, colliding, slots)
 
 
 def _plans(

@@ -6,16 +6,14 @@ each of them would never end.
 
 from collections.abc import Iterable, Sequence
 
-from esewatch.advice.advise import Advice
 from esewatch.advice.base.finding import counted, listed
-from esewatch.advice.history.ledger import KNOWN_FOR
-from esewatch.config import Settings, policy_for
+from esewatch.advice.judgement import Judgement
 from esewatch.fold.state.database_state import DatabaseKey
 
 NAMED = 3
 
 
-def never_proven(advice: Iterable[Advice]) -> list[DatabaseKey]:
+def never_proven(advice: Iterable[Judgement]) -> list[DatabaseKey]:
     """The never verified directories among the databases with advice."""
     return [
         (each.computer, each.database)
@@ -28,17 +26,7 @@ def never_proven(advice: Iterable[Advice]) -> list[DatabaseKey]:
     ]
 
 
-def is_never_proven(
-    key: DatabaseKey, settings: Settings, model: str, verified: bool, known: float
-) -> bool:
-    """True if a watched database is one of them, and `known` (seconds) long enough."""
-    if model != "garbage_collection" or verified or not known >= KNOWN_FOR:
-        return False
-    return policy_for(settings, key[1], key[0]).verify_within is None
-
-
 def never_proven_text(keys: Sequence[DatabaseKey]) -> str:
-    """One sentence on all of them, at least one, without a full stop."""
     named = [f"{database} on {computer}" for computer, database in keys[:NAMED]]
     rest = len(keys) - NAMED
     more = [f"{rest:,} more"] if rest > 0 else []

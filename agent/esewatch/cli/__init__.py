@@ -1,7 +1,7 @@
 """The command line: `esewatch COMMAND`.
 
 Data goes to stdout, all else to stderr. Exit status: 0 done and healthy, 1 done
-and something is wrong with the data, 2 could not do it (one line says why).
+and something is wrong with the data, 2 could not do it (one line says why), 70 see `crash`.
 """
 
 from esewatch.cli import block_sighup  # noqa: F401 - before what takes time
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from esewatch import __version__
+from esewatch import __version__, crash
 from esewatch.cli.help.parser import FAILED, CommandParser
 from esewatch.cli.output import drop_stdout, of_stdout
 from esewatch.ese.pages import kernels
@@ -30,8 +30,8 @@ MODULES = {
     "counters": "inputs.command",
     "report": "inputs.report",
     "scan": "scan.command",
-    "check": "check.command",
-    "header": "header.command",
+    "check": "check",
+    "header": "header",
     "advise": "advise.command",
     "doctor": "doctor.command",
     "replay": "replay",
@@ -104,9 +104,10 @@ def _failed(error: Exception | str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
     _open_closed_streams()
     _speak_utf_8()
+    if arguments is None:
+        crash.install()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         options = command_line(words[0] if words else "").parse_args(words)
@@ -127,5 +128,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif not named and not _has_working_folder():
             named = ["the working folder"]
         return _failed(": ".join([*named, error.strerror or str(error)]))
-    except MemoryError:
-        return _failed("there is too little memory")
+    except (MemoryError, RuntimeError) as error:
+        crash.if_short(error)
+        raise

@@ -11,6 +11,7 @@ import msgspec
 
 from esewatch.config import Settings, default_settings, load
 from esewatch.config.settings import default_journal
+from esewatch.ese.dates import iso_time
 
 
 def _name(text: str) -> str:
@@ -20,15 +21,14 @@ def _name(text: str) -> str:
     return text
 
 
+def _add_named(
+    parser: argparse.ArgumentParser, flag: str, dest: str, metavar: str, text: str
+) -> None:
+    parser.add_argument(flag, dest=dest, type=_name, metavar=metavar, help=text)
+
+
 def add_config_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--config.file`."""
-    parser.add_argument(
-        "--config.file",
-        dest="config",
-        type=_name,
-        metavar="F",
-        help="configuration (YAML); default none",
-    )
+    _add_named(parser, "--config.file", "config", "F", "configuration (YAML); default none")
 
 
 NO_RUN = "there is no journal: no agent has run with this configuration yet"
@@ -47,26 +47,16 @@ def run_command(options: argparse.Namespace) -> str:
 
 
 def add_web_config_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--web.config.file`."""
-    parser.add_argument(
-        "--web.config.file",
-        dest="web_config",
-        type=_name,
-        metavar="F",
-        help="TLS and users of the HTTP side (YAML, docs/security.md); default none",
-    )
+    text = "TLS and users of the HTTP side (YAML, docs/security.md); default none"
+    _add_named(parser, "--web.config.file", "web_config", "F", text)
 
 
 def add_storage_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--storage.path`."""
-    parser.add_argument(
-        "--storage.path",
-        dest="storage",
-        type=_name,
-        metavar="DIR",
-        help="folder of the journal; default: that of `journal` in the configuration, else "
-        "/var/lib/esewatch where this account may write, else below XDG_STATE_HOME",
+    text = (
+        "folder of the journal; default: that of `journal` in the configuration, else "
+        "/var/lib/esewatch where this account may write, else below XDG_STATE_HOME"
     )
+    _add_named(parser, "--storage.path", "storage", "DIR", text)
 
 
 def load_settings(options: argparse.Namespace, *, runs: bool = False) -> Settings:
@@ -144,7 +134,7 @@ def add_format_option(parser: argparse.ArgumentParser, *more: str) -> None:
 def time_of(text: str) -> float:
     """An option's time as epoch seconds; without an offset it is UTC."""
     try:
-        time = datetime.datetime.fromisoformat(text)
+        time = iso_time(text)
         return time.replace(tzinfo=time.tzinfo or datetime.UTC).timestamp()
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from esewatch.advice.base.finding import counted
-from esewatch.advice.history.surroundings import is_damaged
+from esewatch.advice.history.derived import derived
 from esewatch.cli.inputs.reader import Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.cli.output import ended_by_signals, naming
@@ -25,15 +25,16 @@ from esewatch.expose.replay.replay_files import (
     GZIP,
     MonthFiles,
     MonthSpan,
+    TextSize,
     file_of,
     months,
     refuse_strangers,
 )
 from esewatch.expose.replay.replay_names import replayed_metrics
-from esewatch.expose.replay.replay_size import TextSize
 from esewatch.expose.replay.replay_spool import SortedSpool
 from esewatch.expose.replay.series_changes import TIMELESS, Replay, SeriesChange, milliseconds
-from esewatch.model import EsewatchError, Record
+from esewatch.fold.channels.overlaps import by_input
+from esewatch.model import Batch, EsewatchError, Record
 
 STALENESS = 300.0
 """Prometheus forgets a value after 5 minutes."""
@@ -54,7 +55,6 @@ LONGEST = 20 * 366 * 86_400_000
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `replay`."""
     replay = commands.add_parser(
         "replay",
         help="write history as OpenMetrics with original times, one file a month",
@@ -123,7 +123,7 @@ class _Times(NamedTuple):
     last: int
 
 
-_Item = tuple[int, int, Record]
+_Item = tuple[int, int, Record, int]
 """Time in milliseconds, number in order of reading, record."""
 
 
@@ -139,7 +139,7 @@ def write_replay(options: argparse.Namespace) -> int:
             " for Prometheus a value ends after 5m",
             file=sys.stderr,
         )
-    reader = Reader(options, companions=True, ese_only=True, beside=True)
+    reader = Reader(options, companions=True, ese_only=True)
     with ExitStack() as closing:
         closing.enter_context(ended_by_signals())
         closing.enter_context(naming(output))
@@ -166,11 +166,12 @@ def write_replay(options: argparse.Namespace) -> int:
         files = MonthFiles(output, folder, replay.series, span)
         files.write(_progress(changes, len(changes), "writing", " changes"))
     _say(files.written)
-    return reader.status(wrong=is_damaged(replay.folder.state, settings))
+    return reader.status(
+        wrong=derived(replay.folder.state, settings).is_damaged(replay.folder.state)
+    )
 
 
 def _output(text: str) -> Path:
-    """The output that the words name. Raises EsewatchError where it can be no file."""
     output = Path(text)
     separators = tuple(each for each in (os.sep, os.altsep) if each)
     if not output.name or text.endswith(separators) or output.is_dir():
@@ -186,9 +187,9 @@ def _output(text: str) -> Path:
 def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | None:
     """Put all records up to `end` on the spool; their times, None without any."""
     first, last, without = math.inf, -math.inf, 0
-    for _, batches in reader.inputs():
+    for name, batches in reader.inputs():
         for batch in batches:
-            for record in batch.records:
+            for source, record in by_input(name, batch):
                 if isinstance(record, TIMELESS):
                     continue
                 time = record.time
@@ -196,7 +197,7 @@ def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | Non
                     without += 1
                 elif time <= end:
                     first, last = min(first, time), max(last, time)
-                    spool.add((milliseconds(time), len(spool), record))
+                    spool.add((milliseconds(time), len(spool), record, source))
     if without:
         print(f"esewatch: left out, without a usable time: {without:,}", file=sys.stderr)
     return _Times(milliseconds(first), milliseconds(last)) if len(spool) else None
@@ -216,11 +217,14 @@ def _span(options: argparse.Namespace, times: _Times) -> MonthSpan:
     return span
 
 
-def _moments(spool: SortedSpool[_Item]) -> Iterator[tuple[int, list[Record]]]:
-    """The records by their time, with a progress bar on a terminal."""
+def _moments(spool: SortedSpool[_Item]) -> Iterator[tuple[int, Batch]]:
     shown = _progress(spool, len(spool), "replay", " records")
     for time, items in groupby(shown, key=itemgetter(0)):
-        yield time, [record for _, _, record in items]
+        batch = Batch()
+        for _, _, record, source in items:
+            batch.inputs.append((len(batch.records), source))
+            batch.records.append(record)
+        yield time, batch
 
 
 def _progress(items: Iterable[T], total: int, what: str, unit: str) -> Iterator[T]:

@@ -6,7 +6,6 @@ answers what holds for one database. All errors are ConfigError.
 """
 
 from esewatch.config.files import default_settings, dump, dump_keys, load
-from esewatch.config.rules import glob_matches, policy_for, rule_for, window_for
 from esewatch.config.settings import (
     CopyOf,
     DatabaseRule,
@@ -25,6 +24,10 @@ from esewatch.config.settings import (
     Window,
     WindowsCounters,
     WindowsLog,
+    glob_matches,
+    policy_for,
+    rule_for,
+    window_for,
 )
 
 __all__ = [

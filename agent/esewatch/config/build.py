@@ -42,14 +42,15 @@ class Problems:
 
 
 def build(node: Node, hint: Any, problems: Problems) -> Any:
-    """The value of `node` as the type `hint`; msgspec.UNSET after a problem.
-
-    `hint` is a struct, list, dict, Literal, an Annotated kind of `units`, or one of
-    these or None.
-    """
+    """The value of `node` as the type `hint`; msgspec.UNSET after a problem. `hint` is a struct,
+    list, dict, Literal, an Annotated kind of `units`, or one of these or None."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         kinds = [arg for arg in args if arg is not type(None)]
+        names = [kind for kind in kinds if get_origin(kind) is Annotated]
+        if names and len(kinds) > 1:
+            mappings = [kind for kind in kinds if kind not in names]
+            return build(node, (mappings if isinstance(node.value, dict) else names)[0], problems)
         if len(kinds) > 1:
             return _tagged(node, kinds, problems)
         return build(node, kinds[0], problems)
@@ -121,7 +122,6 @@ def _part_of(node: Node, struct: type[msgspec.Struct], problems: Problems) -> An
 
 
 def _tagged(node: Node, structs: list[type[msgspec.Struct]], problems: Problems) -> Any:
-    """The struct among `structs` whose field `type` has the value that `node` gives."""
     if not isinstance(node.value, dict):
         problems.at(node, "a mapping")
         return msgspec.UNSET
@@ -183,7 +183,6 @@ def _fields(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any
 
 
 def _names(struct: type[msgspec.Struct]) -> dict[str, str]:
-    """Key -> field."""
     aliases: dict[str, str] = getattr(struct, "ALIASES", {})
     return {field.encode_name: field.name for field in msgspec.structs.fields(struct)} | aliases
 
@@ -192,7 +191,16 @@ def _both(names: dict[str, str], name: str) -> list[str]:
     return sorted(quote(key) for key, field in names.items() if field == name)
 
 
+REPLACED = {
+    "source_silent": "is no longer a policy: write `silent_after`, which is judged for each"
+    " computer, or leave it out (docs/configuration.md)",
+}
+"""Keys of earlier versions, and what takes their place."""
+
+
 def _unknown(key: str, allowed: list[str]) -> str:
+    if key in REPLACED:
+        return f"unknown key {quote(key)}: it {REPLACED[key]}"
     close = difflib.get_close_matches(key[:64], allowed, n=1)
     hint = f"did you mean {quote(close[0])}?" if close else f"allowed: {', '.join(allowed)}"
     return f"unknown key {quote(key)}, {hint}"

@@ -323,7 +323,6 @@ def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _outside(years: list[int]) -> list[str]:
-    """Every year but these."""
     taken = set(years)
     between = [year for year in range(years[0], years[-1]) if year not in taken]
     return [f"1970:{years[0] - 1}", *_ranges(between), f"{years[-1] + 1}:9999"]

@@ -4,15 +4,18 @@ A field is a key of the file; its annotation says what is allowed. Adding a sett
 adding a field here, `make docs`, and what it means in docs/configuration.md.
 """
 
+import functools
 import ntpath
 import os
+import re
 import sys
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
-from esewatch.config.secrets import masked
+from esewatch.config.tree import masked
 from esewatch.config.units import (
     Clock,
     CodePage,
@@ -29,9 +32,11 @@ from esewatch.config.units import (
     Scalar,
     Size,
     Text,
+    TrueFalse,
     WindowLength,
     Zone,
     parse_text,
+    text_that,
 )
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.volumes import volume_label
@@ -45,13 +50,8 @@ ComputerLabel = Literal["short", "fqdn"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-def _source_name(text: str) -> str:
-    if not 0 < len(text) <= 64 or not text.isprintable() or text != text.strip():
-        raise ValueError(text)
-    return text
-
-
-SourceName = Annotated[str, Scalar("a name of at most 64 characters", _source_name, str)]
+_NAME = text_that(lambda text: 0 < len(text) <= 64 and text.isprintable() and text == text.strip())
+SourceName = Annotated[str, Scalar("a name of at most 64 characters", _NAME, str)]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,8 +78,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     `page_scan` source has `check: recovery` or `deep`."""
     checkdb_within: Patience = 8 * 86400.0
     """A database of SQL Server whose last full DBCC CHECKDB is older is overdue for one."""
-    source_silent: Patience = 36 * 3600.0
-    """A source of logs or counters without a record for longer is silent. For all sources."""
+    silent_after: Patience | None = None
+    """A computer with a watched database of which nothing was read for longer is silent. For all
+    computers. None: three times its longest pause of 28 days, 48 h to 14 d."""
     cache_per_mailbox: Size = 5 << 20
     """Bytes of database cache that a mailbox should have."""
     version_buckets: PositiveCount | None = None
@@ -238,9 +239,7 @@ class PageScan(_Source, frozen=True, kw_only=True):
     """The database that a copy stands for; `{name}` is the copy's file name."""
     snapshot_taken: Literal["mtime", "scan"] | None = None
     """Time at which the content of a file was true: that of its last write, or of the reading.
-
-    None: `mtime` where `as` says that the files are copies, else `scan`.
-    """
+    None: `mtime` where `as` says that the files are copies, else `scan`."""
     check: Literal["pages", "recovery", "deep"] = "pages"
     """`recovery`: says of each copy that was read to its end also whether it would mount, by the
     transaction logs and the flush map beside it. `deep`: its structure, too."""
@@ -248,15 +247,8 @@ class PageScan(_Source, frozen=True, kw_only=True):
     """Further folders, or globs of folders, in which the transaction logs of the copies may lie."""
 
 
-def _client_value(text: str) -> str:
-    if "\0" in text or "\n" in text:
-        raise ValueError(text)
-    return text
-
-
-ClientValue = Annotated[
-    str, Scalar("a text, a number or a switch", _client_value, str, secret=True)
-]
+_ONE_LINE = text_that(lambda text: "\0" not in text and "\n" not in text)
+ClientValue = Annotated[str, Scalar("a text, a number or a switch", _ONE_LINE, str, secret=True)]
 
 
 FILE_SUFFIX = "_file"
@@ -280,9 +272,8 @@ class Kafka(_Source, frozen=True, kw_only=True):
     date_order: DateOrder | None = None
     """Order of ambiguous numeric dates. None: such dates stay text."""
     client: dict[str, ClientValue] = {}
-    """librdkafka's own keys, such as `security.protocol`; `KEY_file` is a file with the value,
-    and a relative one starts at the folder of the configuration file.
-    """
+    """librdkafka's own keys, such as `security.protocol`; `KEY_file` is a file with the value, and
+    a relative one starts at the folder of the configuration file."""
 
 
 SourceSettings = (
@@ -302,14 +293,9 @@ FileSource = LogFiles | EseutilLogs | SqlserverLogs | NtbackupLogs | PageScan
 """One of `paths`."""
 
 
-def _folder(text: str) -> str:
-    if volume_label(parse_text(text)) is None:
-        raise ValueError(text)
-    return text
-
-
+_PATH = text_that(lambda text: volume_label(parse_text(text)) is not None)
 Folder = Annotated[
-    str, Scalar("a whole path such as L:\\SG06, \\\\server\\logs or /srv/logs", _folder, str)
+    str, Scalar("a whole path such as L:\\SG06, \\\\server\\logs or /srv/logs", _PATH, str)
 ]
 
 
@@ -362,7 +348,13 @@ def default_journal() -> str:
     return "/var/lib/esewatch/journal.db"
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Retired(msgspec.Struct, frozen=True, kw_only=True):
+    """A computer that is gone for good: its silence is no finding."""
+
+    retired: TrueFalse = True
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """All settings, checked: window names resolve, source names are unique, paths absolute."""
 
     sources: list[SourceSettings] = []
@@ -370,8 +362,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     databases: list[DatabaseRule] = []
     pools: dict[str, list[Text]] = {}
     """Pool -> devices that share spindles."""
-    computers: dict[str, Text] = {}
-    """Alias -> name."""
+    computers: dict[str, Text | Retired] = {}
+    """Alias -> name, or name -> whether it is retired."""
     providers: list[Text] = []
     """Further event sources of ESE."""
     policy: Policy = Policy()
@@ -380,3 +372,75 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """An observed database silent for longer is dropped; watched ones never are."""
     max_databases: PositiveCount = 1000
     computer_label: ComputerLabel = "short"
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        return {name: each for name, each in self.computers.items() if isinstance(each, str)}
+
+    @property
+    def retired(self) -> list[str]:
+        """Names of computers that are gone for good."""
+        told = self.computers.items()
+        return [name for name, each in told if isinstance(each, Retired) and each.retired]
+
+    @functools.cached_property
+    def matched(self) -> "Callable[[str, str], Match]":
+        """The match of a database, by computer and label: rules are many, and each view asks."""
+        remembered = functools.lru_cache(maxsize=self.max_databases + MATCHED)
+        return remembered(functools.partial(_match, self))
+
+
+MATCHED = 1024
+"""Databases beyond `max_databases` whose match is remembered, such as those of SQL Server."""
+
+
+class Match(NamedTuple):
+    """The part of the configuration that holds for one database."""
+
+    rule: DatabaseRule | None
+    policy: Policy
+    window: Window | None
+
+
+def rule_for(settings: Settings, computer: str, database_label: str) -> DatabaseRule | None:
+    """The first rule that fits the computer label and the database label, None without one."""
+    return settings.matched(computer, database_label).rule
+
+
+def policy_for(settings: Settings, database_label: str, computer: str = "") -> Policy:
+    """The thresholds of a database: the general ones with its rule's changes."""
+    return settings.matched(computer, database_label).policy
+
+
+def window_for(settings: Settings, database_label: str, computer: str = "") -> Window | None:
+    return settings.matched(computer, database_label).window
+
+
+def _match(settings: Settings, computer: str, database_label: str) -> Match:
+    for rule in settings.databases:
+        if rule.computer is not None and not glob_matches(rule.computer, computer):
+            continue
+        if glob_matches(rule.match, database_label):
+            policy = msgspec.structs.replace(settings.policy, **rule.policy)
+            window = settings.windows.get(rule.window) if rule.window else None
+            return Match(rule, policy if rule.policy else settings.policy, window)
+    return Match(None, settings.policy, None)
+
+
+def glob_matches(pattern: str, text: str) -> bool:
+    """True if all of `text` fits `pattern`, without case. `*` is any run of characters, path
+    separators included, `?` is one character, everything else is itself."""
+    return _compiled(pattern.lower()).fullmatch(text.lower()) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """The first place that fits each piece is final (atomic groups): time stays linear."""
+    first, *rest = (
+        "".join("." if c == "?" else re.escape(c) for c in piece) for piece in pattern.split("*")
+    )
+    if not rest:
+        return re.compile(first, re.DOTALL)
+    *middle, last = rest
+    groups = "".join(f"(?>.*?{piece})" for piece in middle if piece)
+    return re.compile(f"{first}{groups}.*{last}", re.DOTALL)

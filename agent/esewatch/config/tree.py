@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import yaml
 
-from esewatch.config.secrets import masked
 from esewatch.model import ConfigError
 
 MAX_BYTES = 1 << 20
@@ -88,7 +87,6 @@ def _decode(data: bytes) -> str:
 
 
 def _explain(error: yaml.MarkedYAMLError) -> tuple[int, str]:
-    """Line and words of a syntax error."""
     mark = error.problem_mark or error.context_mark
     problem = error.problem or "not YAML"
     if "'\\t'" in problem:
@@ -176,3 +174,26 @@ def _refuse_indirect(event: Any, where: str) -> None:
 def _line(event: Any) -> int:
     line: int = event.start_mark.line
     return line + 1
+
+
+HIDDEN = "***"
+
+
+def masked(url: str) -> str:
+    """`url` without a login, without the values of its query and without a fragment. Those of
+    lists, `collect[]=ese`, stay: exporters choose what they collect by them."""
+    # What is no address may be masked too, of any length: in one pass, over blanks.
+    scheme, slashes, rest = url.partition("//")
+    _, at, place = rest.rpartition("@")
+    shown = f"{scheme}//{HIDDEN}@{place}" if at else scheme + slashes + rest
+    shown, sharp, _ = shown.partition("#")
+    address, mark, query = shown.partition("?")
+    fields = "&".join(map(_masked_field, query.split("&"))) if mark else ""
+    return address + mark + fields + (sharp and f"#{HIDDEN}")
+
+
+def _masked_field(field: str) -> str:
+    name, equals, _ = field.partition("=")
+    if name.endswith("[]"):
+        return field
+    return f"{name}={HIDDEN}" if equals else HIDDEN

@@ -24,9 +24,8 @@ _NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?(?:[eE][-+]?\d{1,2})?", re.AS
 
 
 class Scalar(NamedTuple):
-    """The notation of one kind of value. `parse` raises ValueError for values that are
-    not allowed.
-    """
+    """The notation of one kind of value. `parse` raises ValueError for values that are not
+    allowed."""
 
     allowed: str
     parse: Callable[[str], Any]
@@ -95,11 +94,18 @@ def parse_code_page(text: str) -> str:
     return text
 
 
-def parse_text(text: str) -> str:
-    """Any text of at most 4,096 printable characters that is not blank."""
-    if not text.strip() or len(text) > 4096 or not text.isprintable():
-        raise ValueError(text)
-    return text
+def text_that(fits: Callable[[str], bool]) -> Callable[[str], str]:
+    """Takes a text unchanged where it `fits`."""
+
+    def parse(text: str) -> str:
+        if not fits(text):
+            raise ValueError(text)
+        return text
+
+    return parse
+
+
+parse_text = text_that(lambda text: bool(text.strip()) and len(text) <= 4096 and text.isprintable())
 
 
 def parse_size(text: str) -> int:
@@ -146,6 +152,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _true_false(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
+
+
 def _read_size(text: str) -> int:
     size = parse_size(text)
     if not 1 << 16 <= size <= 1 << 26 or size % (1 << 15):
@@ -153,17 +165,16 @@ def _read_size(text: str) -> int:
     return size
 
 
-def _counter_path(text: str) -> str:
-    if not is_read(parse_text(text)):
-        raise ValueError(text)
-    return text
-
-
 Text = Annotated[str, Scalar("text", parse_text, str)]
 CounterPath = Annotated[
     str,
-    Scalar(r"a counter that is read, as `object\counter` of docs/inputs.md", _counter_path, str),
+    Scalar(
+        r"a counter that is read, as `object\counter` of docs/inputs.md",
+        text_that(lambda text: is_read(parse_text(text))),
+        str,
+    ),
 ]
+TrueFalse = Annotated[bool, Scalar("true or false", _true_false, bool)]
 Zone = Annotated[str, Scalar("a time zone such as Europe/Berlin", parse_zone, str)]
 CodePage = Annotated[str, Scalar("a code page such as cp1252", parse_code_page, str)]
 Clock = Annotated[datetime.time, Scalar("a time such as 01:00", parse_clock, show_clock)]

@@ -13,18 +13,16 @@ import msgspec
 from esewatch.config.build import Problems, build
 from esewatch.config.files import read_tree
 from esewatch.config.tree import Node
-from esewatch.config.units import Scalar, Text
+from esewatch.config.units import Scalar, Text, text_that
 from esewatch.model import ConfigError
 
 MAX_COST = 15
 """Highest cost of a bcrypt hash. Each step doubles the cost of a wrong password; at 15 it is
-seconds.
-"""
+seconds."""
 
 _BCRYPT = re.compile(r"\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", re.ASCII)
 """Cost, salt and hash. A salt of 16 bytes ends in one of four characters; bcrypt refuses others at
-once, and how soon a login is refused would tell its name.
-"""
+once, and how soon a login is refused would tell its name."""
 
 ClientAuth = Literal[
     "NoClientCert",
@@ -63,12 +61,6 @@ def _parse_flag(text: str) -> bool:
     return text == "true"
 
 
-def _header(text: str) -> str:
-    if len(text) > 4096 or not text.isascii() or not text.isprintable():
-        raise ValueError(text)
-    return text
-
-
 def _bcrypt(text: str) -> str:
     found = _BCRYPT.fullmatch(text)
     if found is None or not 4 <= int(found[1]) <= MAX_COST:
@@ -76,22 +68,20 @@ def _bcrypt(text: str) -> str:
     return text
 
 
-def _never(text: str) -> str:
-    raise ValueError(text)
-
-
+_HEADER = text_that(lambda text: len(text) <= 4096 and text.isascii() and text.isprintable())
+_NEVER = text_that(lambda _: False)
 Flag = Annotated[bool, Scalar("true or false", _parse_flag, bool)]
-HeaderText = Annotated[str, Scalar("one line of ASCII text", _header, str)]
+HeaderText = Annotated[str, Scalar("one line of ASCII text", _HEADER, str)]
 Hash = Annotated[
     str, Scalar(f"a bcrypt hash, $2y$10$..., of cost 4 to {MAX_COST}", _bcrypt, str, secret=True)
 ]
 Inline = Annotated[
     str,
-    Scalar("nothing: Python's ssl reads it from a file, name one", _never, str, secret=True),
+    Scalar("nothing: Python's ssl reads it from a file, name one", _NEVER, str, secret=True),
 ]
 
 Limit = Annotated[
-    str, Scalar("nothing: the limits are built in, see docs/security.md", _never, str, secret=True)
+    str, Scalar("nothing: the limits are built in, see docs/security.md", _NEVER, str, secret=True)
 ]
 
 
@@ -149,8 +139,6 @@ class HttpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """A web configuration."""
-
     tls: TlsServer | None = msgspec.field(default=None, name="tls_server_config")
     http: HttpServerConfig = msgspec.field(
         default_factory=HttpServerConfig, name="http_server_config"
@@ -160,7 +148,6 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     rate_limit: Limit | None = None
 
     def files(self) -> list[str]:
-        """The files that it names."""
         if self.tls is None:
             return []
         named = (self.tls.cert_file, self.tls.key_file, self.tls.client_ca_file)
@@ -168,10 +155,8 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_web(path: str | Path) -> WebSettings:
-    """The settings of a web configuration file, with absolute paths.
-
-    Raises ConfigError with one line a problem: `web.yml:3: tls_server_config.cert_flie: ...`.
-    """
+    """The settings of a web configuration file, with absolute paths. Raises ConfigError with one
+    line a problem: `web.yml:3: tls_server_config.cert_flie: ...`."""
     tree = read_tree(path)
     problems = Problems()
     settings = build(tree, WebSettings, problems)

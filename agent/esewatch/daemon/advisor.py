@@ -6,18 +6,18 @@ snapshot; the results are combined every time.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from prometheus_client.core import Metric
-
-from esewatch.advice.advise import Advice, Judged, judge, together
-from esewatch.advice.history.history import history
-from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.advise import Judged, judge, together
+from esewatch.advice.base.left_out import LeftOut, leaving_out
+from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
+from esewatch.advice.history.history import Gathering
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings, policy_for
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.fold.databases.integrity import OutsideFacts
 from esewatch.fold.identity.identity import tier
+from esewatch.fold.identity.origins import origins
+from esewatch.fold.passes.passes import TaskView
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, State
 
@@ -36,57 +36,42 @@ class _Kept(NamedTuple):
 
 
 class Advisor:
-    """Caches its advice. `latest` is the advice given last.
-
-    `behind` is true while some databases have not been judged yet; `left_out` has the errors of
-    databases that cannot be judged.
-    """
+    """Caches its advice. `latest` is the advice given last. `behind` is true while some databases
+    have not been judged yet; `left_out` has the errors of databases that cannot be judged."""
 
     def __init__(self) -> None:
-        self.latest: tuple[Advice, ...] = ()
+        self.latest: tuple[Judgement, ...] = ()
         self.behind = False
-        self.left_out: dict[DatabaseKey, Exception] = {}
+        self.left_out: LeftOut = {}
         self._settings: Settings | None = None
         self._kept: dict[DatabaseKey, _Kept] = {}
 
-    def advise(
-        self,
-        state: State,
-        settings: Settings,
-        now: float,
-        told: Callable[[Database], OutsideFacts] | None = None,
-    ) -> tuple[Advice, ...]:
-        """Return the advice as of `now` (epoch seconds), in the order of `advise`.
-
-        A database is judged on the current data if its events changed, and otherwise on data that
-        is at most five minutes old; where more than 50 are due, the others wait for the next calls.
-        Until each database was judged once, the previous advice stays. `told` is the result of
-        `surroundings` for the same state, where it is at hand.
-        """
+    def prepare(self, state: State, settings: Settings, now: float) -> Judge:
+        """The judge, as of `now` (epoch seconds), of the databases that are due: those whose events
+        changed, and the others after five minutes. Where more than 50 are due, the rest waits for
+        the next calls."""
         if settings is not self._settings:
             self._settings = settings
             self._kept.clear()
             self.left_out.clear()
-        shown = [
-            key
-            for key, database in sorted(state.databases.items())
-            if tier(database, settings) != "ignored"
-        ]
-        due = self._due(state, shown, now)[:MOST]
-        if due:
-            told = told or surroundings(state, settings)
+        due = self._due(state, _shown(state, settings), now)[:MOST]
         for key in due:
             self._kept.pop(key, None)
             self.left_out.pop(key, None)
-            try:
-                known = history(state, settings, *key, told)
-                policy = policy_for(settings, known.database, known.computer)
-                events = _events(state.databases[key])
-                self._kept[key] = _Kept(now, events, judge(known, policy, now))
-            except MemoryError:
-                raise
-            except Exception as error:  # a defect of one database must not cost the others
-                self.left_out[key] = error
+        gathering = Gathering.of(state, settings)
+
+        def take(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView]) -> None:
+            with leaving_out(key, self.left_out):
+                policy = policy_for(settings, key[1], key[0])
+                made = judge(gathering.history(facts, views), policy, now)
+                self._kept[key] = _Kept(now, _events(state.databases[key]), made)
+
+        return Judge(due, take)
+
+    def advise(self, state: State, settings: Settings, now: float) -> tuple[Judgement, ...]:
+        """Return the advice as of `now` (epoch seconds) from what was judged, in the order of the
+        function `advise`. Until each database was judged once, the previous advice stays."""
+        shown = _shown(state, settings)
         self.left_out = {key: self.left_out[key] for key in shown if key in self.left_out}
         shown = [key for key in shown if key not in self.left_out]
         self.behind = not all(key in self._kept for key in shown)
@@ -96,30 +81,21 @@ class Advisor:
             self.latest = together(state, settings, judged, now)
         return self.latest
 
-    def catch_up(self, state: State, settings: Settings, now: float) -> bool:
-        """Judge some of the databases not judged yet; True when these were the last of them.
-
-        Called between two snapshots, so that a large farm need not wait for many snapshots.
-        """
+    def catch_up(
+        self, state: State, settings: Settings, now: float, before: AllDerived | None = None
+    ) -> bool:
+        """Judge some of the databases not judged yet; True when these were the last of them. Called
+        between two snapshots, so that a large farm need not wait for many snapshots."""
         if not self.behind:
             return False
+        judge = self.prepare(state, settings, now)
+        derived(state, settings, before, only=judge.due, judge=judge)
         self.advise(state, settings, now)
         return not self.behind
 
-    def families(
-        self,
-        state: State,
-        settings: Settings,
-        now: float,
-        told: Callable[[Database], OutsideFacts] | None = None,
-    ) -> list[Metric]:
-        """The metrics of `advise`."""
-        return advice_families(self.advise(state, settings, now, told))
-
     def _due(self, state: State, shown: list[DatabaseKey], now: float) -> list[DatabaseKey]:
-        """Return the databases that are due: new ones, changed ones, the oldest, those
-        that failed.
-        """
+        """Return the databases that are due: new ones, changed ones, the oldest, those that
+        failed."""
         found: list[tuple[int, float, DatabaseKey]] = []
         for key in shown:
             kept = self._kept.get(key)
@@ -132,6 +108,15 @@ class Advisor:
         return [key for _, _, key in sorted(found)]
 
 
+def _shown(state: State, settings: Settings) -> list[DatabaseKey]:
+    hidden = origins(state, settings)
+    return [
+        key
+        for key, each in sorted(state.databases.items())
+        if key not in hidden and tier(each, settings) != "ignored"
+    ]
+
+
 def _events(database: Database) -> tuple[object, ...]:
     """Return a key that changes with every event of the database; counters are not in it."""
     return (
@@ -140,8 +125,11 @@ def _events(database: Database) -> tuple[object, ...]:
         tuple(done.ended for done in database.old_proofs),
         len(database.bad_pages),
         hash((tuple(database.good_ranges), tuple(database.checksums_good))),
-        database.acknowledged,
-        database.damage_mended,
+        tuple(database.acknowledged_things.items()),
+        database.created,
+        database.detached,
+        len(database.attached),
+        len(database.failures),
         tuple(database.failovers),
         sum(each.count for each in database.damage.values()),
         sum(each.count for each in database.unexplained.values()),

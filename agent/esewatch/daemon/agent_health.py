@@ -46,12 +46,10 @@ class AgentHealth:
         self._reloaded = now
 
     def reloaded(self, now: float) -> None:
-        """Note that new settings are in use since `now`."""
         self._reload_successful = True
         self._reloaded = now
 
     def reload_failed(self) -> None:
-        """Note that a reload failed; the old settings stay in use."""
         self._reload_successful = False
 
     def everything(self, journal_set_aside: float | None) -> list[Metric]:
@@ -60,9 +58,7 @@ class AgentHealth:
 
     def families(self, journal_set_aside: float | None = None) -> list[Metric]:
         """Return the families other than the commit histogram, fresh, sorted by name.
-
-        `journal_set_aside` is when a damaged journal was last set aside, None for never.
-        """
+        `journal_set_aside` is when a damaged journal was last set aside, None for never."""
         out = Samples()
         out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))
         out.add("esewatch_config_last_reload_success_timestamp_seconds", {}, self._reloaded)

@@ -1,13 +1,12 @@
-"""Internal errors: each costs one part of the daemon, is logged and counted, and is retried.
-
-A part that fails again and again is retried at longer and longer intervals (backoff).
-"""
+"""Internal errors: each costs one part of the daemon, is logged and counted, and is retried. A part
+that fails again and again is retried at longer and longer intervals (backoff)."""
 
 import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from esewatch import crash
 from esewatch.daemon.agent_health import Part
 from esewatch.sources.process import pause
 
@@ -29,6 +28,7 @@ class InternalErrors:
 
     def note(self, part: Part, error: Exception) -> None:
         """Count a failure; the first of several equal ones is logged, with its traceback."""
+        crash.if_short(error)
         self.counts[part] += 1
         self._in_a_row[part] = self._in_a_row.get(part, 0) + 1
         self._again[part] = time.monotonic() + pause(FIRST_PAUSE, self._in_a_row[part] - 1)
@@ -50,7 +50,6 @@ class InternalErrors:
                 log.debug("%s", part, exc_info=odd[key])
 
     def waits(self, part: Part) -> bool:
-        """True if the part still waits for its next retry."""
         return time.monotonic() < self._again.get(part, 0.0)
 
     @contextmanager

@@ -16,10 +16,8 @@ class KeepsFolders(Protocol):
         """Those that it owns now; to be called and used with the lock of the views held."""
 
     def commit_command(self, folder: Folder) -> None:
-        """Store what a command changed in one of its folders, with that lock held.
-
-        Raises JournalError.
-        """
+        """Store what a command changed in one of its folders, with that lock held. Raises
+        JournalError."""
 
     def last_set_aside(self) -> float | None:
         """Last time a damaged journal of its own was set aside, None for never."""

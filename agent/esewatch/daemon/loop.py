@@ -7,22 +7,28 @@ settings are applied between two batches.
 
 import contextlib
 import logging
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 
+import msgspec
+
+from esewatch import crash
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.agent_health import AgentHealth, TakenUp, rebuilt_sentence
 from esewatch.daemon.internal_errors import InternalErrors
 from esewatch.daemon.page_cache import PageCache
-from esewatch.daemon.poller import Poller, again
+from esewatch.daemon.poller import Poller
 from esewatch.daemon.publisher import Publisher, hides_databases
 from esewatch.daemon.reload_queue import ReloadQueue
 from esewatch.daemon.snapshot_schedule import NEVER, SnapshotSchedule
 from esewatch.daemon.source_renames import Build, digests, moves, predecessors, prepare, show
+from esewatch.expose.formatting import iso_time
 from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.fold.commands import succeed
 from esewatch.fold.folder import Folder
@@ -30,7 +36,8 @@ from esewatch.fold.state import rebuilt
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal, Positions
 from esewatch.journal.quarantine import Quarantine
-from esewatch.model import Batch, EsewatchError, JournalError, Source, SourceError
+from esewatch.journal.starts import MAX_ENDS, MAX_STARTS, Starts
+from esewatch.model import Batch, EsewatchError, JournalError, Record, Source, SourceError
 from esewatch.sources.log_limiter import LogLimiter
 from esewatch.sources.process import pause
 from esewatch.sources.registry import build_source, share_files
@@ -50,9 +57,8 @@ class Expiry:
         self._next = passed + EVERY_SECONDS
 
     def jumped(self, now: float, passed: float) -> float:
-        """Return the seconds by which the clock has jumped since the last call, 0 when it
-        has not.
-        """
+        """Return the seconds by which the clock has jumped since the last call, 0 when it has
+        not."""
         jump = now - passed - self._ahead
         self._ahead += jump
         if abs(jump) <= JUMP_SECONDS:
@@ -112,14 +118,15 @@ class Daemon(Publisher):
         self._build = build
         self._stop = threading.Event()
         self._reload_queue, self._lines = ReloadQueue(), LogLimiter(log)
+        self._remarked: set[tuple[str, str]] = set()
+        """Sources and remarks on their times that were logged."""
         self._health = AgentHealth(clock(), web)
         self._internal_errors = InternalErrors(self._health.internal_errors)
         self._quarantine = Quarantine(journal.path.with_name(f"{journal.path.name}.set-aside"))
         self._in_a_row: dict[str, int] = {}
         """Source -> number of its unexpected failures in a row."""
-        self._stale = False
-        """The state differs from that of the journal and must be loaded again."""
         self._pending: dict[str, dict[str, bytes | None]] = {}
+        self._starts = Starts(journal.lock)
         self._poller = Poller()
         self._polls: dict[str, Generator[Batch | None, None, None]] = {}
         self._retry: dict[str, float] = {}
@@ -130,6 +137,13 @@ class Daemon(Publisher):
         self._expiry = Expiry(clock(), self._started)
         self._schedule, self._advisor = SnapshotSchedule(), Advisor()
         self._folder = self._begin(*load_or_rebuild(journal))
+        for name in self._starts.left_alone & self._folder.state.sources.keys():
+            self._failed(
+                name,
+                f"{MAX_STARTS} starts in a row ended while it was read, so it is left alone: take "
+                "away the file that it cannot read, stop esewatch and start it again",
+            )
+            self._retry[name] = math.inf
         self._try_commit()  # the damage to rebuild, and a state to which a batch can be undone
         self._page_cache: PageCache | None = None
         self.snapshot = Snapshot(())
@@ -185,6 +199,7 @@ class Daemon(Publisher):
         for source in self._sources:
             self._close(source)
         self._poller.close()
+        self._starts.end()
         if not running:
             self._journal.close()
 
@@ -196,14 +211,13 @@ class Daemon(Publisher):
             source.close()
 
     def reload(self) -> None:
-        """Read the settings again and apply them; the old ones stay in use if that fails.
-
-        Raises EsewatchError with the reason. Called from any thread but the reading one.
-        """
+        """Read the settings again and apply them; the old ones stay in use if that fails. Raises
+        EsewatchError with the reason. Called from any thread but the reading one."""
         try:
             self._reload_queue.give(self._load_settings, RELOAD_SECONDS)
             self._health.reloaded(self._clock())
         except Exception as error:
+            crash.if_short(error)
             why = " ".join(str(error).split()) or type(error).__name__
             log.error("the configuration is refused: %s", why)
             self._health.reload_failed()
@@ -213,8 +227,7 @@ class Daemon(Publisher):
 
     def _take_up(self) -> None:
         """Apply new settings, if some wait: between two batches, when everything read is
-        committed.
-        """
+        committed."""
         settings = self._reload_queue.take()
         if settings is None:
             return
@@ -225,6 +238,7 @@ class Daemon(Publisher):
         except EsewatchError as error:
             self._reload_queue.answer(error)
         except Exception as error:  # a defect of one source must not stop the others
+            crash.if_short(error)
             self._reload_queue.answer(EsewatchError(f"unexpected {type(error).__name__}: {error}"))
         else:
             self._reload_queue.answer(None)
@@ -260,8 +274,6 @@ class Daemon(Publisher):
 
     def _cycle(self) -> bool:
         """Poll each source for a slice of time; True when there may be more to read at once."""
-        if self._stale:
-            self._load_again()
         if self._commit_again > time.monotonic() or (
             self._commit_again > NEVER and not self._try_commit()
         ):
@@ -269,17 +281,20 @@ class Daemon(Publisher):
             return False
         read = False
         for source in self._sources:
-            held_up = self._stale or self._commit_again > NEVER
-            if held_up or self._stop.is_set() or self._reload_queue.waiting:
+            if self._commit_again > NEVER or self._stop.is_set() or self._reload_queue.waiting:
                 break
-            if self._retry.get(source.name, NEVER) <= time.monotonic() and self._poll(source):
+            if self._retry.get(source.name, NEVER) > time.monotonic():
+                continue
+            with self._starts.reading(source.name):
+                more = self._poll(source)
+            if more:
                 read = True
                 if self._schedule.due_in_a_stream:
                     self._publish()
         self._expire()
         if time.monotonic() - self._started > REBUILD_SECONDS:
             self._settle()
-        if self._folder.changed and not self._stale:
+        if self._folder.changed:
             self._try_commit()
         self._publish_if_due()
         return read or self._reload_queue.waiting
@@ -297,28 +312,30 @@ class Daemon(Publisher):
             brings = batch.records or batch.positions or batch.unreadable or batch.folded
             if brings or self._news(source, batch):
                 read = True
-                if not self._take(source.name, batch):
-                    self._polls[source.name] = again(batch, poll)
-                    return False
-                stored = self._try_commit()
+                self._take(source.name, batch)
+                if stored := self._try_commit():
+                    self._starts.got_on(source.name)
             late = self._reload_queue.waiting or time.monotonic() > end
             if late or not stored or self._stop.is_set():
                 self._polls[source.name] = poll
                 return True
         return read
 
-    def _take(self, name: str, batch: Batch) -> bool:
-        """Fold a batch; False when there is not enough memory for it now."""
+    def _take(self, name: str, batch: Batch) -> None:
         for piece in batch.unreadable:
             self._lines.warning(name, f"unreadable: {piece}")
+        for path, remark in batch.remarks:
+            if (name, remark) not in self._remarked:
+                self._remarked.add((name, remark))
+                self._lines.warning(name, f"the times in {path} {remark}")
         with self._lock:  # an `ack` between the two would commit records without their position
+            records = self._starts.each(
+                name, batch.records, partial(self._set_aside, name, ", ".join(batch.positions))
+            )
             try:
-                self._folder.fold(name, batch, self._clock())
-            except MemoryError as error:
-                self._stale = True
-                self._retry[name] = time.monotonic() + RETRY_SECONDS
-                self._internal_errors.note("fold", error)
-                return False
+                self._folder.fold(
+                    name, msgspec.structs.replace(batch, records=records), self._clock()
+                )
             except Exception as error:  # the records are taken in, so their positions hold
                 self._internal_errors.note("fold", error)
             self._folder.computers.tell(log.warning)
@@ -330,16 +347,13 @@ class Daemon(Publisher):
             self._quarantine.keep(source, record, why)
             kept = f"{type(record).__name__} set aside in {self._quarantine.path}"
             self._lines.warning(source, f"{kept}: {type(why).__name__}: {why}")
-        return True
 
-    def _load_again(self) -> None:
-        """Reload the state from the journal: a batch was folded only in part."""
-        state = self._journal.load()[0]
-        with self._lock:
-            self._folder, self._page_cache = Folder(state, self.settings), None
-        self._pending.clear()
-        show(self._sources, state, self._lock)
-        self._stale = False
+    def _set_aside(self, name: str, files: str, record: Record) -> None:
+        known = [getattr(record, each, None) for each in ("computer", "channel", "record_id")]
+        known.append(iso_time(getattr(record, "time", None)))
+        place = ", ".join(str(each) for each in known if each)
+        why = EsewatchError(f"{MAX_ENDS} starts ended at this record ({place}; {files})")
+        self._folder.put_aside(self._folder.state.sources[name], record, why)
 
     def _news(self, source: Source, batch: Batch) -> bool:
         known = self._folder.state.sources[source.name]
@@ -348,8 +362,7 @@ class Daemon(Publisher):
 
     def _batches(self, source: Source) -> Generator[Batch | None, None, None]:
         """The batches of one poll, None while it hangs; a failure is logged as one line and
-        retried.
-        """
+        retried."""
         try:
             yield from self._poller.batches(source)
             self._complaints.pop(source.name, None)
@@ -357,15 +370,14 @@ class Daemon(Publisher):
         except SourceError as error:
             self._failed(source.name, str(error))
         except Exception as error:  # a defect of one source must not stop the others
+            crash.if_short(error)
             log.debug("%s", source.name, exc_info=True)
             self._failed(source.name, f"unexpected {type(error).__name__}: {error}")
             self._begin_anew(source)
 
     def _begin_anew(self, source: Source) -> None:
-        """Restart a source from the journal: its state after an unexpected failure is unknown.
-
-        A source that fails again and again waits longer and longer (backoff).
-        """
+        """Restart a source from the journal: its state after an unexpected failure is unknown. A
+        source that fails again and again waits longer and longer (backoff)."""
         self._internal_errors.counts["source"] += 1
         failures = self._in_a_row.get(source.name, 0)
         self._in_a_row[source.name] = failures + 1
@@ -438,30 +450,10 @@ class Daemon(Publisher):
             log.info("the journal can be written again: reading continues")
         return True
 
-    def _commit(self) -> None:
-        with self._health.commits.time():
-            if self._stale:
-                raise JournalError(f"{self._journal.path}: is read again, because memory was short")
-            if not self._unread():
-                self._folder.end_first_reading()
-            try:
-                changed = self._folder.changed
-                left = self._journal.commit(self._folder.state, changed, self._pending)
-            except JournalError:
-                self._health.commit_failures += 1
-                raise
-            self._folder.changed.clear()
-            self._pending.clear()
-        for (kind, first, second), error in left.items():
-            log.error("%s %s %s cannot be stored: its old row stays", kind, first, second)
-            self._internal_errors.note("journal", error)
-
 
 def load_or_rebuild(journal: Journal) -> tuple[State, Positions]:
     """Load the journal; where it cannot be read, start with an empty state and a new journal.
-
-    Raises JournalError when that fails too.
-    """
+    Raises JournalError when that fails too."""
     try:
         return journal.load()
     except JournalError as error:

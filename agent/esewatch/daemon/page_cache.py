@@ -1,8 +1,9 @@
 """Cache of the pages' content, made once for each snapshot."""
 
-from esewatch.advice.advise import Advice
+from esewatch.advice.base.left_out import LeftOut, without
 from esewatch.advice.history.derived import AllDerived, derived
-from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.history.history import Gathering
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
 from esewatch.expose.metrics.snapshot import Snapshot
@@ -17,7 +18,8 @@ MAX_PAGES = 32
 class PageCache:
     """The figures of the snapshot `of`, and the last 32 requested pages.
 
-    `before` is what was derived for that snapshot: the state may have changed since.
+    `before` is what was derived for that snapshot: the state may have changed since. Databases that
+    cannot be shown are put into `left_out`.
     """
 
     def __init__(
@@ -26,22 +28,24 @@ class PageCache:
         state: State,
         settings: Settings,
         now: float,
-        advice: tuple[Advice, ...],
+        advice: tuple[Judgement, ...],
         *,
         before: AllDerived | None = None,
+        left_out: LeftOut | None = None,
     ) -> None:
         self.of = of
         self._settings = settings
-        known = derived(state, settings, before)
-        self.overview: Overview = overview(state, settings, now, advice, known)
+        known = derived(state, settings, before, left_out=left_out)
+        self._known = known.databases
+        self.overview: Overview = overview(
+            without(state, left_out or ()), settings, now, advice, known, left_out=left_out
+        )
         self._figures = {(each.computer, each.database): each for each in self.overview.databases}
         self._pages: dict[tuple[str, str], DatabasePage] = {}
 
     def database(self, state: State, computer: str, database: str) -> DatabasePage | None:
-        """Return the page of one database by its shown labels; None when it is not known.
-
-        `state` is the current one: the rest of the page may be younger than its figures.
-        """
+        """Return the page of one database by its shown labels; None when it is not known. `state`
+        is the current one: the rest of the page may be younger than its figures."""
         wanted = (computer, database)
         if wanted not in self._pages:
             figures = self._figures.get(wanted)
@@ -50,9 +54,11 @@ class PageCache:
                 return None
             if len(self._pages) >= MAX_PAGES:
                 del self._pages[next(iter(self._pages))]
-            told = surroundings(state, self._settings)
             self._pages[wanted] = database_page(
-                state, self._settings, figures, entry, self.overview.now, told=told
+                Gathering.of(state, self._settings),
+                figures,
+                self._known[entry.computer, entry.database],
+                self.overview.now,
             )
         return self._pages[wanted]
 

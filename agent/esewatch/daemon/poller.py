@@ -8,21 +8,17 @@ import queue
 import threading
 import time
 from collections.abc import Generator, Iterator
-from functools import partial
 
+from esewatch import crash
 from esewatch.model import Batch, Source
-from esewatch.threads import Worker
 
 PATIENCE_SECONDS = 1.0
 """The time that the other sources wait for a batch of one."""
 
 
 class _Turn:
-    """One batch on its way, and the thread that is to take it."""
-
-    def __init__(self, poll: Iterator[Batch], thread: Worker) -> None:
+    def __init__(self, poll: Iterator[Batch]) -> None:
         self._poll = poll
-        self._thread = thread
         self._batch: Batch | None = None
         self._error: Exception | None = None
         self.done = threading.Event()
@@ -31,13 +27,9 @@ class _Turn:
         try:
             self._batch = next(self._poll, None)
         except Exception as error:
+            crash.if_short(error)
             self._error = error
         self.done.set()
-
-    def check(self) -> None:
-        """Raises MemoryError when its thread has ended without an answer: it found no memory."""
-        if not self._thread.running and not self.done.is_set():
-            raise MemoryError("not enough memory for a thread")
 
     def result(self) -> Batch | None:
         """The batch, None at the end of the poll. Raises what the source raised."""
@@ -52,33 +44,25 @@ def _work(turns: "queue.SimpleQueue[_Turn | None]") -> None:
 
 
 class Poller:
-    """Polls sources for their batches, one at a time as long as none hangs.
-
-    For one thread; others may read `under_way` and `silent`.
-    """
+    """Polls sources for their batches, one at a time as long as none hangs. For one thread; others
+    may read `under_way` and `silent`."""
 
     def __init__(self) -> None:
         self._worker: queue.SimpleQueue[_Turn | None] | None = None
-        self._thread: Worker
         self.under_way: dict[str, float] = {}
         """Sources that have not answered yet, and since when (monotonic seconds)."""
 
     def batches(self, source: Source) -> Generator[Batch | None, None, None]:
         """The batches of one poll; None while the source has not answered within the patience.
-
-        Raises the errors of the source, and RuntimeError or MemoryError when no thread can start.
-        Closed while the source hangs, it abandons the source.
-        """
+        Raises the errors of the source. Closed while the source hangs, it abandons the source."""
         poll = source.poll()
         try:
             while True:
                 turn = self._begin(source.name, poll)
                 if not turn.done.wait(PATIENCE_SECONDS):
                     self.close()
-                    self._check(source.name, turn)
                     while not turn.done.is_set():
                         yield None
-                        self._check(source.name, turn)
                 self.under_way.pop(source.name, None)
                 if (batch := turn.result()) is None:
                     return
@@ -89,21 +73,12 @@ class Poller:
 
     def _begin(self, name: str, poll: Iterator[Batch]) -> _Turn:
         if self._worker is None:
-            worker: queue.SimpleQueue[_Turn | None] = queue.SimpleQueue()
-            self._thread = Worker(partial(_work, worker))
-            # Not before: a thread that does not start answers nobody.
-            self._worker = worker
-        turn = _Turn(poll, self._thread)
+            self._worker = queue.SimpleQueue()
+            threading.Thread(target=_work, args=(self._worker,), daemon=True).start()
+        turn = _Turn(poll)
         self.under_way[name] = time.monotonic()
         self._worker.put(turn)
         return turn
-
-    def _check(self, name: str, turn: _Turn) -> None:
-        try:
-            turn.check()
-        except MemoryError:
-            del self.under_way[name]
-            raise
 
     def silent(self, seconds: float) -> set[str]:
         """Names of the sources that have not answered for so long."""
@@ -115,14 +90,3 @@ class Poller:
         if self._worker is not None:
             self._worker.put(None)
             self._worker = None
-
-
-def again(
-    batch: Batch, poll: Generator[Batch | None, None, None]
-) -> Generator[Batch | None, None, None]:
-    """Yield the batch again, then the rest of its poll."""
-    try:
-        yield batch
-        yield from poll
-    finally:
-        poll.close()

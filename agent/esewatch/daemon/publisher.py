@@ -1,13 +1,12 @@
 """The published snapshot, and requests from outside: snapshots, pages, commands."""
 
+import logging
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator
-from typing import TypeVar
+from collections.abc import Callable, Generator
 
-import msgspec
 from prometheus_client.core import Metric
 
+from esewatch.advice.base.left_out import LeftOut, without
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
@@ -17,6 +16,7 @@ from esewatch.daemon.internal_errors import InternalErrors
 from esewatch.daemon.kept_folders import KeepsFolders, folder_of, together
 from esewatch.daemon.page_cache import PageCache
 from esewatch.daemon.snapshot_schedule import SnapshotSchedule
+from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.snapshot import Snapshot, families
 from esewatch.expose.pages.database_page import DatabasePage
 from esewatch.expose.pages.overview import Overview
@@ -25,10 +25,12 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
-from esewatch.model import Batch, Source
+from esewatch.model import Batch, JournalError, Source
+
+log = logging.getLogger(__name__)
 
 
-class Publisher(ABC):
+class Publisher:
     """The part of the daemon that other threads read; the loop keeps these values up to date."""
 
     settings: Settings
@@ -41,15 +43,14 @@ class Publisher(ABC):
     _sources: list[Source]
     _schedule: SnapshotSchedule
     _advisor: Advisor
+    _pending: dict[str, dict[str, bytes | None]]
+    """Positions to commit, by source."""
     _polls: dict[str, Generator[Batch | None, None, None]]
     _page_cache: PageCache | None
     _left_out: frozenset[DatabaseKey] = frozenset()
     """Databases whose metrics cannot be made; the other views do not try them either."""
     _derived: AllDerived | None = None
     """Values that the last snapshot derived; the next one derives only what has changed since."""
-    _stale: bool
-    """A batch was folded in part, until the state is loaded again: what was shown last stays."""
-    _shown: list[Metric]
     _waiting: bool
     """The sources that there were at the start have not all been read."""
 
@@ -59,9 +60,22 @@ class Publisher(ABC):
         self._publishing = threading.Lock()
         """One snapshot is made at a time, so that an older one never replaces a newer one."""
 
-    @abstractmethod
     def _commit(self) -> None:
         """Store what has changed; to be called with the lock held. Raises JournalError."""
+        with self._health.commits.time():
+            if not self._unread():
+                self._folder.end_first_reading()
+            try:
+                changed = self._folder.changed
+                left = self._journal.commit(self._folder.state, changed, self._pending)
+            except JournalError:
+                self._health.commit_failures += 1
+                raise
+            self._folder.changed.clear()
+            self._pending.clear()
+        for (kind, first, second), error in left.items():
+            log.error("%s %s %s cannot be stored: its old row stays", kind, first, second)
+            self._internal_errors.note("journal", error)
 
     def _folders(self) -> list[Folder]:
         """The daemon's own, then those that sources keep; to be called with the lock held."""
@@ -75,34 +89,35 @@ class Publisher(ABC):
     def _read_to_the_end(self) -> State:
         """As `_state`, but of a partition whose first reading is not done only the source."""
         own, *kept = [folder.state for folder in self._folders()]
-        return together(
-            [own, *(_only_sources(each) if _is_half_read(each) else each for each in kept)]
+        shown = (
+            _only_sources(each)
+            if any(source.baseline for source in each.sources.values())
+            else each
+            for each in kept
         )
+        return together([own, *shown])
 
     def _publish_if_due(self) -> None:
         complete = False
         if not self._internal_errors.waits("advice"):
             with self._internal_errors.held("advice"), self._lock:
                 state = without(self._state(), self._left_out)
-                complete = self._advisor.catch_up(state, self.settings, self._clock())
+                complete = self._advisor.catch_up(
+                    state, self.settings, self._clock(), self._derived
+                )
         if self._schedule.due(more=bool(self._polls)) or complete:
             self._publish()
 
     def _publish(self) -> None:
-        with (
-            self._publishing,
-            self._schedule.making(),
-            self._internal_errors.held("other"),
-        ):
+        with self._publishing, self._schedule.making(), self._internal_errors.held("other"):
             self.snapshot = self._make_snapshot()
             self._ready = not self._waiting
 
     def _make_snapshot(self) -> Snapshot:
         with self._lock:
-            if not self._stale:
-                self._shown = self._families()
+            shown = self._families()
         own = self._health.everything(self._last_set_aside())
-        return Snapshot.of([*self._shown, *own], self.snapshot)
+        return Snapshot.of([*shown, *own], self.snapshot)
 
     def _last_set_aside(self) -> float | None:
         kept = (each.last_set_aside() for each in self._sources if isinstance(each, KeepsFolders))
@@ -116,24 +131,22 @@ class Publisher(ABC):
         # Counters are first exposed at the value of a whole first reading (semantics.md 3).
         hidden = hides_databases(self._folder.state)
         shown = _only_sources(state) if hidden else self._read_to_the_end()
-        now, found, told = self._clock(), list[Metric](), None
+        now, found = self._clock(), list[Metric]()
+        advised = not self._internal_errors.waits("advice")
+        judge = self._advisor.prepare(shown, self.settings, now) if advised else None
         with self._internal_errors.held("metrics"):
-            made, odd = leaving_out(shown, lambda each: self._metrics(each, now))
+            odd: LeftOut = {}
+            self._derived = derived(shown, self.settings, self._derived, left_out=odd, judge=judge)
+            sound = without(shown, odd)
+            found += families(sound, self.settings, now, self._derived, left_out=odd)
             self._internal_errors.left_out("metrics", odd)
-            self._derived, of_databases = made
-            found += of_databases
-            told = self._derived.told
             shown = without(shown, odd)
             self._left_out = frozenset(odd)
-        if not self._internal_errors.waits("advice"):
+        if advised:
             with self._internal_errors.held("advice"):
-                found += self._advisor.families(shown, self.settings, now, told)
+                found += advice_families(self._advisor.advise(shown, self.settings, now))
                 self._internal_errors.left_out("advice", self._advisor.left_out)
         return found
-
-    def _metrics(self, state: State, now: float) -> tuple[AllDerived, list[Metric]]:
-        known = derived(state, self.settings, self._derived)
-        return known, families(state, self.settings, now, known)
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read does not count."""
@@ -143,8 +156,7 @@ class Publisher(ABC):
 
     def ready(self) -> tuple[bool, str]:
         """Readiness: whether the first reading of all sources is done; if not, which are
-        missing.
-        """
+        missing."""
         missing = f"first reading of {', '.join(self._unread()) or 'all sources'}"
         return self._ready, "" if self._ready else missing
 
@@ -161,14 +173,11 @@ class Publisher(ABC):
     def _now_shown(self) -> PageCache:
         if self._page_cache is None or self._page_cache.of is not self.snapshot:
             now, advice = self._clock(), self._advisor.latest
-            made, odd = leaving_out(
-                without(self._state(), self._left_out),
-                lambda state: PageCache(
-                    self.snapshot, state, self.settings, now, advice, before=self._derived
-                ),
+            state, odd = without(self._state(), self._left_out), LeftOut()
+            self._page_cache = PageCache(
+                self.snapshot, state, self.settings, now, advice, before=self._derived, left_out=odd
             )
             self._internal_errors.left_out("other", odd)
-            self._page_cache = made
         return self._page_cache
 
     @property
@@ -177,9 +186,8 @@ class Publisher(ABC):
         return self._journal.number
 
     def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known, JournalError when that
-        is not stored.
-        """
+        """Drop a database. Raises EsewatchError when it is not known, JournalError when that is not
+        stored."""
         with self._lock:
             folder = folder_of(self._folders(), computer, database)
             forget(folder, computer, database)
@@ -209,52 +217,5 @@ def hides_databases(state: State) -> bool:
     return any(source.hides_databases for source in state.sources.values())
 
 
-def _is_half_read(state: State) -> bool:
-    """True while the first reading of a partition is not done."""
-    return any(source.baseline for source in state.sources.values())
-
-
 def _only_sources(state: State) -> State:
     return State(sources=state.sources)
-
-
-View = TypeVar("View")
-
-
-def leaving_out(
-    state: State, make: Callable[[State], View]
-) -> tuple[View, dict[DatabaseKey, Exception]]:
-    """Return the result of `make` without the databases for which it raises, and their errors.
-
-    Raises the error that it raises even without any database, and MemoryError.
-    """
-    try:
-        return make(state), {}
-    except MemoryError:
-        raise
-    except Exception as error:
-        odd = _odd(state, list(state.databases), make, error)
-    return make(without(state, odd)), odd
-
-
-def without(state: State, left_out: Collection[DatabaseKey]) -> State:
-    """Return the state without these databases; the other databases are not copied."""
-    if not left_out:
-        return state
-    kept = {key: each for key, each in state.databases.items() if key not in left_out}
-    return msgspec.structs.replace(state, databases=kept)
-
-
-def _odd(
-    state: State, keys: list[DatabaseKey], make: Callable[[State], View], error: Exception
-) -> dict[DatabaseKey, Exception]:
-    """Find by bisection the databases for which it raises; `error` is the one raised for all."""
-    if len(keys) < 2:
-        return dict.fromkeys(keys, error)
-    found: dict[DatabaseKey, Exception] = {}
-    for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
-        try:
-            make(without(state, state.databases.keys() - set(half)))
-        except Exception as raised:
-            found |= _odd(state, half, make, raised)
-    return found

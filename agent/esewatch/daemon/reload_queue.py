@@ -12,8 +12,7 @@ LOOK_SECONDS = 0.05
 
 class ReloadQueue:
     """A queue of one entry, for one producer and one consumer; after `close` it refuses
-    everybody.
-    """
+    everybody."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +24,6 @@ class ReloadQueue:
 
     @property
     def waiting(self) -> bool:
-        """True if settings wait to be taken."""
         return self._settings is not None
 
     def give(self, load: Callable[[], Settings], seconds: float) -> None:

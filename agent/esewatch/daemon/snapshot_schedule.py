@@ -21,7 +21,6 @@ class SnapshotSchedule:
         self._news = False
 
     def news(self) -> None:
-        """Note a change that is not in a snapshot yet."""
         self._news = True
 
     def hurry(self) -> None:
@@ -41,7 +40,6 @@ class SnapshotSchedule:
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """Measures the cost of making a snapshot."""
         begin = time.monotonic()
         self._news = False
         yield

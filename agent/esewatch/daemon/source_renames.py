@@ -32,7 +32,6 @@ class LooksAtState(Protocol):
 
 
 def show(sources: Sequence[Source], state: State, lock: Lock) -> None:
-    """Pass the state, which changes under `lock`, to the sources that read it."""
     for source in sources:
         if isinstance(source, LooksAtState):
             source.look_at(state, lock)
@@ -105,10 +104,8 @@ def _beside(entry: SourceSettings, settings: Settings) -> tuple[object, ...]:
 def prepare(
     old: Settings, new: Settings, running: Sequence[Source], positions: Positions, build: Build
 ) -> SourceChanges:
-    """Build new and changed sources; running ones are not touched.
-
-    Raises EsewatchError when a source cannot be made; those that were built are closed then.
-    """
+    """Build new and changed sources; running ones are not touched. Raises EsewatchError when a
+    source cannot be made; those that were built are closed then."""
     before, wanted = digests(old), digests(new)
     origins = predecessors(wanted, before)
     same = {

@@ -1,7 +1,10 @@
-"""Short dates as Windows prints them in the locale of a service: no order, no zone, no calendar."""
+"""Dates in texts: ISO 8601, and the short ones that Windows prints in the locale of a service.
+
+A short date says neither its order, nor its zone, nor its calendar.
+"""
 
 import re
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Literal
 
@@ -14,6 +17,17 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 # A year outside says that the calendar is not the Gregorian one.
 _YEARS = range(1990, 2101)
 _LONGEST = 64
+_HOUR_24 = re.compile(r"[\dW-]{8,10}.24")
+
+
+def iso_time(text: str) -> datetime:
+    """The time that an ISO 8601 text tells; ValueError if it tells none.
+
+    The hour 24 is none: Python reads it from 3.14 on alone.
+    """
+    if _HOUR_24.match(text):
+        raise ValueError(f"the hour of {text!r} is not 0 to 23")
+    return datetime.fromisoformat(text)
 
 
 def without_marks(text: str) -> str:
@@ -31,7 +45,6 @@ def _valid(year: int, month: int, day: int) -> date | None:
 
 
 def _read(parts: tuple[str, str, str], order: DateOrder) -> date | None:
-    """The date in this order of its parts, None if it does not fit."""
     year = parts[0] if order == "ymd" else parts[2]
     if len(year) not in (2, 4) or any(
         len(part) > 2 for part in parts if part is not year and part.isdecimal()

@@ -37,14 +37,14 @@ _NUMBER = re.compile(
 _HEX = re.compile(r"\s*0x([0-9a-f]{1,16})\s*", re.IGNORECASE)
 _PROCESS = re.compile(r"\s*(\d{1,10})(?:,([A-Z-]),(\d{1,20})(?:,([\d.]{1,32}))?)?\s*")
 _DECIMAL = re.compile(r"\s*(\d{1,12})(?:[.,](\d{1,9}))?\s*")
-_STATS = re.compile(r"\s*(-|\d{1,19})\s*,\s*(-|\d{1,19})\s*\.?\s*")
+_STATS = re.compile(r"\s*(-|-?\d{1,19})\s*,\s*(-|-?\d{1,19})\s*\.?\s*")
 _SIZE = re.compile(r"\s*(\d{1,12})(?:[.,](\d{1,3}))?\s*([kmgt]?)b(?:ytes)?\s*", re.IGNORECASE)
 _TIMING = re.compile(r"\s*\[1\]\s*(\d{1,9}(?:\.\d{1,9})?)")
 _OWNED = re.compile(r"\s*/\s*(\d{1,19})\s*=\s*(\d{1,3})(?:[.,](\d{1,6}))?")
 _FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
-# Transaction logs (and reserves), checkpoints, flush maps, shadow logs: not databases.
-_NO_DATABASE = frozenset({".log", ".jrs", ".jtx", ".chk", ".jcp", ".jfm", ".jsl"})
+# Transaction logs (and reserves), checkpoints, flush maps, shadow logs, patch files of a backup.
+_NO_DATABASE = frozenset({".log", ".jrs", ".jtx", ".chk", ".jcp", ".jfm", ".jsl", ".pat"})
 
 
 class Process(NamedTuple):
@@ -148,41 +148,29 @@ def parse_path(text: str) -> str:
 
 
 def is_database_path(path: str) -> bool:
-    """True if a file of the engine is a database: not a log, checkpoint or flush map."""
+    """True if a file of the engine is a database: not a log, checkpoint, flush map or patch."""
     return bool(path) and path[-4:].lower() not in _NO_DATABASE
 
 
-def _write_int(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if len(text) <= _SURE_DIGITS and text.isdecimal():
-        fields[name] = int(text)
-    elif (value := parse_count(text)) is not None:
-        fields[name] = value
+def _writer(parse: Callable[[str], FieldValue | None]) -> Writer:
+    """Writes what `parse` gives; nothing for None and for an empty text."""
+
+    def write(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+        if (value := parse(text)) is not None and value != "":
+            fields[name] = value
+
+    return write
 
 
-def _write_signed(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if (value := parse_int(text)) is not None:
-        fields[name] = value
+def _decimal(text: str) -> float | int | None:
+    if (match := _DECIMAL.fullmatch(text)) is None:
+        return None
+    return float(f"{match[1]}.{match[2]}") if match[2] else int(match[1])
 
 
-def _write_error(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if (value := parse_error(text)) is not None:
-        fields[name] = value
-
-
-def _write_decimal(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if match := _DECIMAL.fullmatch(text):
-        fields[name] = float(f"{match[1]}.{match[2]}") if match[2] else int(match[1])
-
-
-def _write_text(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+def _text(text: str) -> str:
     value = text.strip()
-    if value and len(value) <= _LONGEST_TEXT:
-        fields[name] = value
-
-
-def _write_file(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if path := parse_path(text):
-        fields[name] = path
+    return value if len(value) <= _LONGEST_TEXT else ""
 
 
 def _write_date(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
@@ -213,24 +201,23 @@ def _write_stats(fields: Fields, name: str, text: str, order: DateOrder | None) 
             fields["run_bad_checksums"] = value
 
 
-def _write_size(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
+def _size(text: str) -> int | None:
     if match := _SIZE.fullmatch(text):
         amount = float(f"{match[1]}.{match[2] or 0}")
         size = round(amount * _FACTORS[match[3].lower()])
-        if size <= _LARGEST:
-            fields[name] = size
-    elif (value := parse_int(text)) is not None and value >= 0:
-        fields[name] = value
+        return size if size <= _LARGEST else None
+    value = parse_int(text)
+    return value if value is not None and value >= 0 else None
 
 
-def _write_timing(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if match := _TIMING.match(text):
-        fields[name] = float(match[1])
+def _timing(text: str) -> float | None:
+    match = _TIMING.match(text)
+    return float(match[1]) if match else None
 
 
-def _write_minutes(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
-    if (value := parse_count(text)) is not None and value * 60 <= _LARGEST:
-        fields[name] = value * 60
+def _minutes(text: str) -> int | None:
+    value = parse_count(text)
+    return value * 60 if value is not None and value * 60 <= _LARGEST else None
 
 
 def _write_added(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
@@ -252,19 +239,21 @@ def _write_owned(fields: Fields, name: str, text: str, order: DateOrder | None) 
         fields["skipped_percent"] = float(f"{match[2]}.{match[3] or 0}")
 
 
+_write_int, _write_signed, _write_error = map(_writer, (parse_count, parse_int, parse_error))
+
 WRITERS: dict[Kind, Writer] = {
-    Kind.FILE: _write_file,
-    Kind.TEXT: _write_text,
+    Kind.FILE: _writer(parse_path),
+    Kind.TEXT: _writer(_text),
     Kind.INT: _write_int,
     Kind.VERSION: _write_int,
     Kind.SIGNED: _write_signed,
     Kind.ERROR: _write_error,
-    Kind.DECIMAL: _write_decimal,
+    Kind.DECIMAL: _writer(_decimal),
     Kind.DATE: _write_date,
     Kind.STATS: _write_stats,
-    Kind.SIZE: _write_size,
-    Kind.TIMING: _write_timing,
-    Kind.MINUTES: _write_minutes,
+    Kind.SIZE: _writer(_size),
+    Kind.TIMING: _writer(_timing),
+    Kind.MINUTES: _writer(_minutes),
     Kind.ADD_SECONDS: _write_added,
     Kind.EXPECTED_PAGE: _write_expected_page,
     Kind.OWNED: _write_owned,

@@ -4,18 +4,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from esewatch.advice.advise import Advice
+from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.evidence import Evidence
 from esewatch.expose.formatting import iso_time, tidy
 from esewatch.names import printable
 
 
-def advice_object(advice: Advice) -> dict[str, Any]:
-    """One object; a key is absent when it is unknown, times are ISO 8601 in UTC.
-
-    Names are those of the labels, however long.
-    """
+def advice_object(advice: Judgement) -> dict[str, Any]:
+    """One object; a key is absent when it is unknown, times are ISO 8601 in UTC. Names are those of
+    the labels, however long."""
     window = advice.window
     found = {
         "computer": printable(advice.computer),
@@ -29,9 +28,9 @@ def advice_object(advice: Advice) -> dict[str, Any]:
         "confidence": window.confidence,
         "reasons": [tidy(reason) for reason in window.reasons],
         "evidence": _evidence(window.evidence) if advice.model == "window" else None,
-        "findings": [
-            {"finding": each.finding, "sentence": tidy(each.sentence)} for each in advice.findings
-        ],
+        "as_of": iso_time(advice.as_of),
+        "verdict": advice.verdict,
+        "findings": [finding_object(each) for each in advice.findings],
         "forecast": _forecast(most_urgent(advice.forecasts)),
         "verified": {
             by: told
@@ -42,11 +41,19 @@ def advice_object(advice: Advice) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value not in (None, "", {})}
 
 
+def finding_object(found: Finding) -> dict[str, Any]:
+    told = {
+        "finding": found.finding,
+        "sentence": tidy(found.sentence),
+        "severity": found.severity,
+        "since": iso_time(found.since),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
 def most_urgent(forecasts: Sequence[Forecast]) -> Forecast | None:
     """The most urgent forecast: of those with a date the one with the least time to its deadline.
-
-    Without a date, the first that has a deadline; None where nothing is known.
-    """
+    Without a date, the first that has a deadline; None where nothing is known."""
     dated = [each for each in forecasts if each.p90 is not None]
     if dated:
         return min(dated, key=lambda each: (each.deadline or math.inf) - (each.p90 or 0.0))
@@ -74,5 +81,4 @@ def _forecast(forecast: Forecast | None) -> dict[str, Any] | None:
 
 
 def _number(seconds: float | None) -> float | int | None:
-    """Whole seconds as an integer."""
     return int(seconds) if seconds is not None and seconds == int(seconds) else seconds

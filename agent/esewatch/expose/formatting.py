@@ -1,10 +1,14 @@
 """Formatting of names, numbers and times for the pages and the interface."""
 
 import math
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from markupsafe import Markup
+
+from esewatch.advice.base.finding import counted
+from esewatch.config.calendar import CALENDAR
 
 MAX_TEXT = 500
 """Longer names are cut: no real path is that long, and a page must stay small."""
@@ -17,7 +21,6 @@ VERIFIERS = {
     "streaming_backup": "streaming backup",
     "external": "eseutil /k",
 }
-"""Verifier -> its name for people."""
 
 BAD_KINDS = {
     "uncorrectable": "bad checksum, not correctable",
@@ -26,7 +29,6 @@ BAD_KINDS = {
     "lost_flush": "an old version: a write was lost",
     "no_data": "no data",
 }
-"""Kind of a bad page -> its name for people."""
 
 
 def tidy(text: str) -> str:
@@ -37,10 +39,8 @@ def tidy(text: str) -> str:
 
 
 def iso_time(time: float | None) -> str | None:
-    """`2007-06-21T03:14:15.123Z`, with microseconds where there are any.
-
-    None for None and for times outside of the calendar (after year 9999).
-    """
+    """`2007-06-21T03:14:15.123Z`, with microseconds where there are any. None for None and for
+    times outside of the calendar (after year 9999)."""
     if time is None or not abs(time) < FAR:
         return None
     minutes, rest = divmod(round(time * 1_000_000), 60_000_000)
@@ -102,6 +102,42 @@ def days(seconds: float | None) -> str:
     if seconds < 2 * 86400:
         return f"{seconds / 3600:.0f} h" if seconds >= 3600 else duration(seconds)
     return f"{seconds / 86400:,.1f}".removesuffix(".0") + " days"
+
+
+def ago(seconds: float | None) -> str:
+    """`12.5 days ago`, `less than a minute ago`; a dash for None."""
+    if seconds is not None and seconds < 60:
+        return "less than a minute ago"
+    return "–" if days(seconds) == "–" else f"{days(seconds)} ago"
+
+
+def age_text(time: float, now: float) -> str:
+    """The time from then to `now`, if over two days: `2 years 8 months`; empty else and for times
+    outside of the calendar."""
+    if not (now - time > 2 * 86400 and CALENDAR[0] <= time and now <= CALENDAR[1]):
+        return ""
+    then, today = (datetime.fromtimestamp(each, UTC) for each in (time, now))
+    months = 12 * (today.year - then.year) + today.month - then.month
+    months -= (today.day, today.time()) < (then.day, then.time())
+    if months < 2:
+        return days(now - time) if now - time < 10 * 86400 else f"{(now - time) / 86400:.0f} days"
+    years, months = divmod(months, 12)
+    parts = ((years, "year"), (months, "month"))
+    return " ".join(counted(each, unit) for each, unit in parts if each)
+
+
+def as_of(moments: Collection[float], now: float) -> str:
+    """The first line of a report: as of when its databases are judged, each as of one of these."""
+    known = sorted(each for each in moments if CALENDAR[0] <= each <= CALENDAR[1])
+    if not known:
+        return ""
+    oldest, newest = (datetime.fromtimestamp(known[at], UTC) for at in (0, -1))
+    said = f"As of {newest.day} {newest:%B %Y}"
+    age = age_text(known[-1], now)
+    said += f", {age} before this report." if age else f", {newest:%H:%M} UTC."
+    if oldest.date() == newest.date():
+        return said
+    return f"{said} Each computer as of its last record, the oldest of {oldest.day} {oldest:%B %Y}."
 
 
 def number(value: float | None) -> str:

@@ -6,14 +6,22 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from esewatch.fold.databases.integrity import OutsideFacts, count_pages, io_errors, known_bad_pages
+from esewatch.fold.databases.hung_requests import still_hung
+from esewatch.fold.databases.integrity import (
+    OutsideFacts,
+    count_pages,
+    io_errors,
+    known_bad_pages,
+    restored_bad_pages,
+)
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.owners import instance_key, instances_on
-from esewatch.fold.instances.engine_errors import open_of
-from esewatch.fold.passes.passes import views_in
+from esewatch.fold.instances.engine_errors import dealt_with, open_of
+from esewatch.fold.passes.passes import TaskView, views_in
+from esewatch.fold.state import acknowledgements as of
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.damage import known_damage
-from esewatch.fold.state.state import Database, State
+from esewatch.fold.state.state import UNLOCATED, Database, Instance, State
 from esewatch.model import EsewatchError
 from esewatch.names import visible
 
@@ -27,20 +35,13 @@ def forget(folder: Folder, computer: str, database: str) -> None:
 
 
 class Acknowledged(NamedTuple):
-    """The number of errors that were acknowledged, by kind."""
-
     pages: int
     damage: int = 0
     """Reports of damage that belongs to no page."""
     errors: int = 0
-    """Open errors of its instance."""
     others: bool = False
-    """Failed reads and writes, failures of maintenance, notices of other programs, errors without
-    an explanation or repairs from other copies."""
-
-
-def _nothing(_: Database) -> OutsideFacts:
-    return OutsideFacts()
+    """Reads and writes that failed or hang, failures of maintenance, notices of other programs,
+    errors without an explanation or repairs from other copies."""
 
 
 def acknowledge(
@@ -48,15 +49,14 @@ def acknowledge(
     computer: str,
     database: str,
     pages: Sequence[int],
-    told: Callable[[Database], OutsideFacts] = _nothing,
+    told: Callable[[Database], OutsideFacts] = lambda _: OutsideFacts(),
 ) -> Acknowledged:
     """Acknowledge known bad pages, all when none is named, with all else that is open.
 
     When none is named, all damage, all I/O errors, failures of its maintenance, the repairs from
-    other copies and the open errors of the instance are acknowledged too. Everything known is
-    acknowledged: a page up to its own last error, all else up to the last one, so that a clock that
-    is wrong includes no later ones. `told` has the facts from the database's surroundings. Raises
-    EsewatchError when the database is not known or a page is not known bad.
+    other copies and the open errors of the instance are acknowledged too. Each thing is
+    acknowledged up to its own last time. `told` has the facts from the database's surroundings.
+    Raises EsewatchError when the database is not known or a page is not known bad.
     """
     entry = _known(folder.state.databases.values(), computer, database)
     beside = told(entry)
@@ -67,38 +67,55 @@ def acknowledge(
         listed = ", ".join(map(str, unknown))
         raise EsewatchError(f"not a known bad page of {entry.database}: page {listed}")
     meant = [item for item in bad if not pages or item.page in pages]
-    damage = {} if pages else known_damage(entry, beside.damage)
-    last_errors: dict[int, float] = {}
+    places: dict[int, float] = {}
+    things: dict[str, float] = {}
     for item in meant:
-        last_errors[item.page] = max(item.last, last_errors.get(item.page, 0.0))
-    times = [each.times[-1] for each in damage.values()]
-    errors, others = 0, False
+        if item.page == UNLOCATED:
+            thing = of.unplaced(item.kind)
+            things[thing] = max(item.last, things.get(thing, 0.0))
+        else:
+            places[item.page] = max(item.last, places.get(item.page, 0.0))
+    reports, errors, others = 0, 0, dict[str, float]()
     if not pages:
+        if restored_bad_pages(entry, views, beside.around):
+            things[of.RESTORE] = beside.around.restored
         instance = folder.state.instances.get(instance_key(entry))
-        others_at = [
-            entry.patched_last,
-            *io_errors(entry, instance),
-            *(error.last for error in beside.errors.values()),
-            *(notice.last for notice in beside.notices),
-            *(view.last_failed for view in views.values() if view.last_failed is not None),
-        ]
-        others = max(others_at) > entry.acknowledged
-        of_computer = instances_on(folder.state, entry.computer)
-        still = open_of(instance, of_computer, entry.acknowledged)
+        damage = known_damage(entry, beside.damage, beside.around.mended)
+        reports = sum(each.count for each in damage.values())
+        things.update((of.damage(kind), each.times[-1]) for kind, each in damage.items())
+        still = open_of(instance, instances_on(folder.state, entry.computer), dealt_with(entry))
         errors = sum(count for count, _ in still.values())
-        times += [*others_at, *(last for _, last in still.values())]
-    latest = max(times, default=0.0)
-    if last_errors or latest:
-        folder.acknowledge(entry.computer, entry.database, last_errors, latest)
-    reports = sum(each.count for each in damage.values())
-    return Acknowledged(count_pages(meant), reports, errors, others)
+        things.update((of.error(kind), last) for kind, (_, last) in still.items())
+        others = _others(entry, views, beside, instance)
+        things.update(others)
+    if places or things:
+        folder.acknowledge(entry.computer, entry.database, places, things)
+    return Acknowledged(count_pages(meant), reports, errors, bool(others) or of.RESTORE in things)
+
+
+def _others(
+    entry: Database,
+    views: Mapping[str, TaskView],
+    beside: OutsideFacts,
+    instance: Instance | None,
+) -> dict[str, float]:
+    """Open things of it that are neither bad pages, damage nor errors of its instance, by name."""
+    failed = [time] if (time := max(io_errors(entry, instance), default=0.0)) else []
+    told = [
+        *((of.IO_ERROR, time) for time in failed),
+        *((of.HUNG_IO, time) for time in still_hung(entry, instance)[-1:]),
+        (of.REPAIR, entry.patched_last),
+        *((of.unexplained(number), error.last) for number, error in beside.errors.items()),
+        *((of.notice(each.state, each.event_id), each.last) for each in beside.notices),
+        *((of.failure(task), view.last_failed or 0.0) for task, view in views.items()),
+        *((of.of_any(each.kind), each.time) for each in sorted(beside.failures)),
+    ]
+    return {thing: time for thing, time in told if time > of.up_to(entry, thing)}
 
 
 def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, str]) -> None:
-    """Make the sources those of `origins`: name -> name of the source it continues.
-
-    `settings` has the digest of each. The known facts of a source go with it.
-    """
+    """Make the sources those of `origins`: name -> name of the source it continues. `settings` has
+    the digest of each. The known facts of a source go with it."""
     state = folder.state
     old = dict(state.sources)
     state.sources.clear()
@@ -110,11 +127,10 @@ def succeed(folder: Folder, origins: Mapping[str, str], settings: Mapping[str, s
 
 def known(state: State, computer: str, database: str) -> Database | SqlDatabase:
     """The database of these labels. Raises EsewatchError when it is not known."""
-    return _known(_all(state), computer, database)
-
-
-def _all(state: State) -> Iterable[Database | SqlDatabase]:
-    return chain(state.databases.values(), state.sql_databases.values())
+    of_both: Iterable[Database | SqlDatabase] = chain(
+        state.databases.values(), state.sql_databases.values()
+    )
+    return _known(of_both, computer, database)
 
 
 def _known(among: Iterable[AnyDatabase], computer: str, database: str) -> AnyDatabase:

@@ -8,24 +8,42 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any, NamedTuple
 
+from esewatch import crash
 from esewatch.config import Settings
-from esewatch.fold.channels import clock_guard, deduplication, hours_heard, set_back
+from esewatch.fold.channels import (
+    clock_guard,
+    deduplication,
+    hearing,
+    hours_heard,
+    overlaps,
+    set_back,
+)
 from esewatch.fold.channels.deduplication import Neighbours
 from esewatch.fold.channels.origin import Names, Origin
 from esewatch.fold.companions import failovers
-from esewatch.fold.companions.companion_events import fold_companion
-from esewatch.fold.databases import databases, file_checks, integrity
+from esewatch.fold.companions.companion_events import fold_companion, note_power
+from esewatch.fold.databases import databases, file_checks, integrity, page_failures
 from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.identity import dropped_names, identity
+from esewatch.fold.identity.computers import label_of
 from esewatch.fold.identity.entities import Entities, Entity, NoRoomError
-from esewatch.fold.identity.stays import has_been_in
-from esewatch.fold.instances import engine_errors, instances, log_disks, unexplained
+from esewatch.fold.identity.origins import origins
+from esewatch.fold.instances import engine_errors, instances, log_disks, restores, unexplained
 from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
-from esewatch.fold.state import checkdb_results, damage
+from esewatch.fold.state import acknowledgements, checkdb_results, damage
 from esewatch.fold.state.rebuilt import settle
 from esewatch.fold.state.rollups import HOUR_SECONDS
-from esewatch.fold.state.state import Database, Instance, Metered, SourceState, State, series
+from esewatch.fold.state.state import (
+    Channel,
+    Failure,
+    Instance,
+    Metered,
+    Power,
+    SourceState,
+    State,
+    series,
+)
 from esewatch.model import (
     Batch,
     CopyChecked,
@@ -34,6 +52,7 @@ from esewatch.model import (
     Event,
     Feed,
     HeaderSeen,
+    Heard,
     PagesScanned,
     Reading,
     Record,
@@ -42,6 +61,9 @@ from esewatch.model import (
 )
 
 MAX_VOLUMES = 1000
+MAX_ASIDE = 1000
+SHADOW_SECONDS = 30 * 86400.0
+"""A snapshot of an unknown database is known for so long."""
 MAX_SET_ASIDE = 100
 """The limit of rejected records held for logging; more are only counted."""
 
@@ -57,14 +79,11 @@ class Column(NamedTuple):
 
     feed: Feed
     computer: str
-    """Its label."""
     owner: Metered
     entity: Entity
 
 
 class Folder(Entities):
-    """Folds records of named sources into one state."""
-
     def __init__(self, state: State, settings: Settings) -> None:
         super().__init__(state, settings)
         self._handlers: dict[type, Callable[[SourceState, Any], None]] = {
@@ -84,6 +103,10 @@ class Folder(Entities):
         """Of the batch that is folded."""
         self._until = inf
         """The latest time that is possible, of the batch that is folded."""
+        self._recent: tuple[str, int] | None = None
+        """The computer and day of the last record, which are noted, of the batch that is folded."""
+        self._input = 0
+        """Of the record that is folded."""
         self._settled: set[tuple[str, str]] = set()
         """Channels without a new range since their gaps were counted."""
 
@@ -115,22 +138,18 @@ class Folder(Entities):
         return read
 
     def reconfigure(self, settings: Settings) -> None:
-        """Apply other settings from the next record on."""
         self.settings = settings
         self._failovers_told = True
         self.computers.reconfigure(settings)
 
     def source_failed(self, name: str) -> None:
-        """Note that the source cannot be read now."""
         source = self.state.sources[name]
         source.up = source.caught_up = False
         self._touch("source", name)
 
     def nothing_read_on(self) -> None:
-        """Note that no source is read on now, because a journal takes no commits.
-
-        The next batch of each says again how far it is.
-        """
+        """Note that no source is read on now, because a journal takes no commits. The next batch of
+        each says again how far it is."""
         for source in self.state.sources.values():
             source.caught_up = False
             self._touch("source", source.name)
@@ -139,8 +158,7 @@ class Folder(Entities):
         """Fold one batch of the source `name`.
 
         `now` is the agent's clock; times in its future are not accepted (0: all are). A record that
-        cannot be folded is quarantined. Raises MemoryError: the state must then be loaded again,
-        and the whole batch folded again.
+        cannot be folded is quarantined.
         """
         source = self.state.sources[name]
         until = self._until = clock_guard.latest(now)
@@ -149,20 +167,22 @@ class Folder(Entities):
         self._origins.clear()
         self._neighbours.clear()
         self._columns.clear()
-        for record in batch.records:
+        self._recent = None
+        for self._input, record in overlaps.by_input(name, batch):
             try:
                 if isinstance(record, Event) and (
-                    record.time is None or 0.0 < record.time <= until
+                    record.time is None or clock_guard.NEVER_SET < record.time <= until
                 ):
                     self._event(source, record)
                 elif (kept := clock_guard.admitted(source, record, until, now)) is not None:
                     self._record(source, kept)
             except NoRoomError:
                 pass
-            except MemoryError:
-                raise  # not the record's fault: all of the batch is taken in again
             except Exception as error:
-                self._set_aside(source, record, error)
+                crash.if_short(error)  # not the record's fault
+                self.put_aside(source, record, error)
+        for heard in batch.heard:
+            self._others_heard(source, heard)
         self._origins.clear()
         self._neighbours.clear()
         self._columns.clear()
@@ -181,6 +201,37 @@ class Folder(Entities):
             source.baseline = False
         self._touch("source", name)
 
+    def _others_heard(self, source: SourceState, heard: Heard) -> None:
+        """Note records of other providers. Of a computer without an event they are kept aside."""
+        label = label_of(dropped_names.short(heard.computer), self.state.hosts, self.settings)
+        name = dropped_names.short(heard.channel)
+        times = [time for time in heard.times if 0.0 < time <= self._until]
+        for time in times:
+            clock_guard.note(source, time)
+        if label in self.state.hosts:
+            channel = self._channel(label, name)
+        else:
+            key = label, name.lower()
+            channel = self._aside.pop(key, None) or Channel(computer=label, channel=key[1])
+            self._aside[key] = channel
+            if len(self._aside) > MAX_ASIDE:
+                del self._aside[next(iter(self._aside))]
+        if channel is not None:
+            for time in times:
+                hearing.note_other(channel, time)
+
+    def _is_foreign(self, source: SourceState, event: Event) -> bool:
+        """Keep a shutdown of a computer without an event of ESE aside: each Windows has them."""
+        label = label_of(event.computer, self.state.hosts, self.settings)
+        if label in self.state.hosts or event.time is None:
+            return False
+        self._others_heard(source, Heard(event.computer, event.channel, (event.time,)))
+        power = self._aside_power.pop(label, None) or Power()
+        self._aside_power[label] = note_power(power, event)
+        if len(self._aside_power) > MAX_ASIDE:
+            del self._aside_power[next(iter(self._aside_power))]
+        return True
+
     def _record(self, source: SourceState, record: Record) -> None:
         if isinstance(record, Event):
             self._event(source, record)
@@ -189,23 +240,27 @@ class Folder(Entities):
         else:
             self._handlers[type(record)](source, dropped_names.shortened(record))
 
-    def _set_aside(self, source: SourceState, record: Record, error: Exception) -> None:
+    def put_aside(self, source: SourceState, record: Record, error: Exception) -> None:
         """Quarantine a record, since an internal error must not stop the records behind it."""
         source.set_aside += 1
         if len(self.set_aside) < MAX_SET_ASIDE:
             self.set_aside.append((source.name, record, error))
 
     def acknowledge(
-        self, computer: str, database: str, pages: Mapping[int, float], others: float = 0.0
+        self,
+        computer: str,
+        database: str,
+        pages: Mapping[int, float],
+        others: Mapping[str, float] | None = None,
     ) -> bool:
-        """Acknowledge bad pages, each up to its time, and all else up to `others`.
-
-        False: no such database.
-        """
+        """Acknowledge bad pages and other things (`acknowledgements`), each up to its time. False:
+        no such database."""
         entry = self.state.databases.get((computer, database))
         if entry is None:
             return False
-        integrity.acknowledge(entry, pages, others)
+        for page, time in pages.items():
+            integrity.mark_good(entry, page, page, time)
+        acknowledgements.note(entry, others or {})
         self._touch("database", computer, database)
         return True
 
@@ -222,14 +277,17 @@ class Folder(Entities):
         return True
 
     def expire(self, now: float) -> None:
-        """Drop observed databases that have been silent for longer than the retention.
-
-        When the limit of names is reached, computers with only a few old records are dropped too.
-        """
+        """Drop observed databases that have been silent for longer than the retention. When the
+        limit of names is reached, computers with only a few old records are dropped too."""
         settings, sql = self.settings, self.state.sql_databases
+        known = origins(self.state, settings)
         for key, entry in list(self.state.databases.items()):
-            silent = now - entry.last_seen > settings.retention
-            if silent and identity.tier(entry, settings) != "watched":
+            silent = now - entry.last_seen
+            is_shadow = identity.is_snapshot(entry.database) and key not in known
+            watched = key in known or identity.tier(entry, settings) == "watched"
+            if silent > (SHADOW_SECONDS if is_shadow else settings.retention) and (
+                is_shadow or not watched
+            ):
                 self.forget(*key)
         for key in [key for key in sql if checkdb_results.expired(sql[key], settings, now)]:
             self.forget(*key)
@@ -248,6 +306,8 @@ class Folder(Entities):
         origin = self._origins.get(names)
         if origin is None:
             short = dropped_names.shortened(event)
+            if "power" in short.fields and self._is_foreign(source, short):
+                return
             origin = Origin(self._computer(source, short.computer, event.time), short)
             if short is event:
                 self._origins[names] = origin
@@ -262,27 +322,53 @@ class Folder(Entities):
         if admitted is None:
             source.duplicates += 1
         elif admitted.companion:
+            if time is not None and (log := self._channel_of(origin, admitted)) is not None:
+                hearing.note(log, time)
+                log.others = max(log.others, time)
             self._companion_event(source, origin.computer, admitted)
         else:
             self._engine_event(source, origin, admitted)
 
     def _admitted(self, origin: Origin, event: Event) -> Event | None:
         """The event at its place in its log; None when it was taken in before."""
-        if event.record_id is None or not event.channel:
-            return event
-        channel = origin.channel
-        if channel is None:
-            channel = origin.channel = self._channel(origin.computer, event.channel)
-            if channel is None:
-                return event
-            origin.neighbours = self._neighbours.setdefault(id(channel), Neighbours())
+        channel = None
+        if event.record_id is not None and event.channel:
+            channel = self._channel_of(origin, event)
+            if channel is not None and origin.neighbours is None:
+                origin.neighbours = self._neighbours.setdefault(id(channel), Neighbours())
+        if event.record_id is None or channel is None:
+            return event if self._is_first(origin, event, numbered=False) else None
         if not deduplication.admit(channel, event.record_id, event.time, origin.neighbours):
+            return None
+        if not self._is_first(origin, event, numbered=True):
             return None
         if not set_back.has_turns(channel):
             return event
         placed, changed = set_back.in_order(self.state, channel, event)
         self.changed |= changed
         return placed
+
+    def _channel_of(self, origin: Origin, event: Event) -> Channel | None:
+        """The log of the event; None without room, which is counted where numbers need it."""
+        crowded = len(self.state.channels) >= dropped_names.computers(self.settings)
+        if origin.channel is None and (event.record_id is not None or not crowded):
+            origin.channel = self._channel(origin.computer, event.channel)
+        return origin.channel
+
+    def _is_first(self, origin: Origin, event: Event, *, numbered: bool) -> bool:
+        """False: another input had the same record; what this one shows besides is taken over."""
+        days = self.state.recent.setdefault(origin.computer, {})
+        admitted = overlaps.admit(days, event, origin.identity, self._input, numbered=numbered)
+        for day in admitted.days:
+            if (origin.computer, day) != self._recent:  # as most are not
+                self._recent = origin.computer, day
+                self._touch("recent", origin.computer, str(day))
+        if admitted.is_richer and event.time is not None and event.database:
+            label = identity.label_kept(event.database, bad=True) or ""
+            entry = self.state.databases.get((origin.computer, label))
+            if entry is not None and databases.enrich(self.state, entry, event, event.time):
+                self._touch("database", entry.computer, entry.database)
+        return admitted.is_new
 
     def _companion_event(self, source: SourceState, computer: str, event: Event) -> None:
         if event.time is None:
@@ -301,17 +387,24 @@ class Folder(Entities):
             source.untimed += 1
             time = source.last_record or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
+        if event.time is not None:
+            restores.note(self.state.hosts[computer], event, time)
         if origin.instance_name and event.time is not None:
             self._instance_event(origin, event, time)
         is_error = event.event_id in engine_errors.KIND_OF and event.time is not None
         if is_error and engine_errors.counts(computer, event, self.settings):
-            self._engine_error(computer, event, time, history=history)
+            self._engine_error(computer, event, time)
         if event.database:
             self._database_event(origin, event, time, history=history)
         elif "file" in event.fields:
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
         elif event.time is not None and engine_errors.is_failed_read(event):
-            self._failed_read(computer, event, time, history=history)
+            # Of a file that is not known: a failed read of its instance.
+            instance = self._engine_error(computer, event, time)
+            if instance is not None:
+                instances.note_failed_read(instance, time)
+        elif event.event_id in page_failures.REPORTS:
+            self._failure(computer, event, time, history=history)
         # Most events are information, and none of them is an error.
         if event.level != "information" and unexplained.counts(event, self.settings.providers):
             self.changed.add(unexplained.fold(self.state, computer, event, time))
@@ -328,6 +421,11 @@ class Folder(Entities):
                 self._touch("dropped", "")
             origin.event_ids = host.events.get(event.provider, origin.event_ids)
         if time is not None:
+            # One with a number was noted with it.
+            if event.record_id is None or not event.channel:
+                channel = self._channel_of(origin, event)
+                if channel is not None:
+                    hearing.note(channel, time)
             if time > host.last_heard:
                 host.last_heard = time
             if time < host.first_heard or not host.first_heard:
@@ -339,41 +437,43 @@ class Folder(Entities):
             instance = origin.instance = self._instance(computer, name, named_by_event=True)
         if instance is None:
             return
-        # A record with a number is noted with its channel, and most are of the hour of the last.
         heard = False
-        if event.record_id is None and (hour := time // HOUR_SECONDS) != origin.hour:
+        hour = time // HOUR_SECONDS  # most are of that of the last one
+        if hour != origin.hour and instances.is_sign(event):
             origin.hour = hour
             heard = hours_heard.note(instance.hours, time)
-        if not instances.fold_event(instance, event, time) and not heard:
-            return
-        self._touch("instance", computer, name.lower())
-        if event.event_id in instances.OF_RESTORES:
-            for entry in self.state.databases.values():
-                if has_been_in(entry, computer, name):
-                    damage.mend(entry, instances.restored(self.state, entry))
-                    self._touch("database", computer, entry.database)
+        heard |= restores.note_log_folder(instance, event)
+        if instances.fold_event(instance, event, time) or heard:
+            self._touch("instance", computer, name.lower())
 
-    def _engine_error(
-        self, computer: str, event: Event, time: float, *, history: bool
-    ) -> Instance | None:
-        """Count the error; returns its instance."""
+    def _failure(self, computer: str, event: Event, time: float, *, history: bool) -> None:
+        """Keep the error of an event that names no file, where it is a page error or its like."""
+        kind = page_failures.failure_of(event)
+        name = engine_errors.instance_of(self.state, computer, event)
+        instance = self._instance(computer, name, named_by_event=True) if kind else None
+        if kind is None or instance is None:
+            return
+        if kind == "io":
+            integrity.note_io_error(instance, time)
+        else:
+            failure = Failure(time, kind, event.event_id, history)
+            page_failures.keep(instance.failures, failure)
+        self._touch("instance", computer, name.lower())
+
+    def _engine_error(self, computer: str, event: Event, time: float) -> Instance | None:
         name = engine_errors.instance_of(self.state, computer, event)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
-            engine_errors.note(instance, event, time, history=history)
+            engine_errors.note(instance, event, time)
             self._touch("instance", computer, name.lower())
         return instance
 
-    def _failed_read(self, computer: str, event: Event, time: float, *, history: bool) -> None:
-        """Count a bad page without a known file as a failed read of its instance."""
-        instance = self._engine_error(computer, event, time, history=history)
-        if instance is not None:
-            integrity.note_io_error(instance, time)
-
     def _database_event(self, origin: Origin, event: Event, time: float, *, history: bool) -> None:
-        bad = event.event_id in _DAMAGE
+        bad = event.event_id in _DAMAGE or page_failures.failure_of(event) not in (None, "io")
         entry = origin.database
         if entry is None:
+            if identity.is_temporary(event.database):
+                return
             entry = self._database(origin.computer, event.database, event.process, bad=bad)
             if entry is None:
                 return
@@ -384,17 +484,10 @@ class Folder(Entities):
         # Mounting, detaching and reading a snapshot says nothing of its origin but damage.
         if bad or not origin.is_snapshot:
             databases.fold_event(self.state, entry, event, time, history=history)
-            damage.mend(entry, self._restored(entry, origin))
         if origin.database is None:
             self._touch("database", entry.computer, entry.database)
             if not bad:  # a file that is ignored is known by its damage only
                 origin.database = entry
-
-    def _restored(self, entry: Database, origin: Origin) -> float:
-        """Last time at which the database was restored; the instance of the event is mostly its."""
-        if len(entry.instances) < 2 and entry.ese_instance == origin.instance_name:
-            return origin.instance.restored if origin.instance is not None else 0.0
-        return instances.restored(self.state, entry)
 
     def _copy(self, source: SourceState, record: file_checks.OfCopy) -> None:
         source.records += 1

@@ -12,15 +12,22 @@ from functools import lru_cache
 from math import inf, isfinite
 from statistics import median
 
+from esewatch.fold import pairing
 from esewatch.fold.state import rollups
-from esewatch.fold.state.state import CounterState, Host, Instance, Level, Metered, series
+from esewatch.fold.state.state import (
+    CounterState,
+    Host,
+    Instance,
+    Level,
+    Metered,
+    Sampled,
+    series,
+)
 from esewatch.model import Feed, Reading
 
 KEPT_INTERVALS = 15
 KEPT_COLUMNS = 4096
 """Columns of an owner: a server of Exchange has a few dozen for each of its store processes."""
-KEPT_GAPS = 128
-"""Over four a day in the 28 days of the evidence."""
 GAP_MEDIANS = 3.0
 GAP_SECONDS = 15 * 60.0
 """An interval over max(3 x the column's median, 15 minutes) is not integrated."""
@@ -75,8 +82,12 @@ def fold_reading(metered: Metered, reading: Reading, feed: Feed, until: float = 
         _end_gap(metered, reading.time)
     else:
         return False
+    span = (known.last_time, reading.time)
     if growth:
-        _add(metered, key, (known.last_time, reading.time), growth * feed.scale)
+        _add(metered, key, span, growth * feed.scale)
+    if key in rollups.RATIO and isinstance(metered, Instance):
+        gap = known.jump == span and (reading.kind == "rate" or span[1] - span[0] > COUNT_SECONDS)
+        pairing.note(metered, key, span, growth * feed.scale, gap=gap)
     known.last_time, known.last_value = reading.time, value
     known.is_count = reading.kind == "total"
     if known.is_count:
@@ -90,10 +101,8 @@ def _column(object_name: str, counter: str, instance: str) -> str:
 
 
 def _is_counted(metered: Metered, key: str, known: CounterState, reading: Reading) -> bool:
-    """True if a rate says what the running count counts that is in the same column.
-
-    That goes before, until it is missing for so long that it is not written any more.
-    """
+    """True if a rate says what the running count counts that is in the same column. That goes
+    before, until it is missing for so long that it is not written any more."""
     if reading.time <= metered.total_times.get(key, known.last_time) + COUNT_SECONDS:
         return True
     known.is_count = False
@@ -112,6 +121,8 @@ def _begin(metered: Metered, column: str, key: str, reading: Reading, value: flo
         metered.total_times[key] = reading.time
     if isinstance(metered, Instance):
         _sampled(metered, key, reading.time)
+        if key in rollups.RATIO and key not in metered.ratio:
+            metered.ratio[key] = Sampled(reading.time, reading.time)
     return True
 
 
@@ -123,7 +134,8 @@ def _add(metered: Metered, key: str, interval: tuple[float, float], growth: floa
         if metered.sampled_since is None:
             # A journal of an earlier version: here its days begin.
             _sampled(metered, key, interval[0])
-        rollups.add(metered.days, interval[1], field, growth)
+        if key not in rollups.RATIO:
+            rollups.add(metered.days, interval[1], field, growth)
 
 
 def _growth(
@@ -131,7 +143,7 @@ def _growth(
 ) -> float:
     """Growth since the sample before, in units of the counter."""
     interval = reading.time - known.last_time
-    is_gap = interval > GAP_SECONDS and interval > GAP_MEDIANS * _usual(known)
+    is_gap = interval > GAP_SECONDS and interval > GAP_MEDIANS * median(known.intervals or (0.0,))
     if is_gap:
         known.jump = (known.last_time, reading.time)
     if feed.absolute:
@@ -168,15 +180,12 @@ def _since_baseline(
 
 
 def _holds_count(known: CounterState) -> bool:
-    """True if the last sample was of a running total."""
     return not known.intervals if known.is_count is None else known.is_count
 
 
 def _was_ahead(last: float, jump: tuple[float, float] | None, time: float, until: float) -> bool:
-    """Was the clock of the last sample ahead, as an older one of `time` shows?
-
-    A clock that was set back goes on about where it jumped ahead, later by what has passed.
-    """
+    """Was the clock of the last sample ahead, as an older one of `time` shows? A clock that was set
+    back goes on about where it jumped ahead, later by what has passed."""
     if last > until:
         return True
     if jump is None:
@@ -221,11 +230,6 @@ def _sampled(instance: Instance, key: str, time: float) -> None:
         instance.sampled_since = time if since is None else min(since, time)
 
 
-def _usual(column: CounterState) -> float:
-    """The median of the latest intervals, 0 before there are any."""
-    return median(column.intervals) if column.intervals else 0.0
-
-
 def _note_gap(metered: Metered, since: float, until: float) -> None:
     """Count what is left of an interval behind the latest gap, and keep its place."""
     since = max(since, metered.gap_until)
@@ -236,25 +240,7 @@ def _note_gap(metered: Metered, since: float, until: float) -> None:
     gaps = metered.gaps
     if gaps and gaps[-1][1] == since:
         since = gaps.pop()[0]
-    gaps = [*gaps, (since, until)]
-    metered.gaps = gaps if len(gaps) <= KEPT_GAPS else _joined(gaps)
-
-
-def _joined(gaps: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The gaps without the samples between two of them, which are then one.
-
-    Those with the shortest time between them, for how long ago it was: of a long time ago the
-    nights between days of gaps are left, of late every sample. No gap is forgotten.
-    """
-    latest = max(until for _, until in gaps)
-
-    def between(at: int) -> float:
-        end, begin = gaps[at][1], gaps[at + 1][0]
-        return (begin - end) / (latest - begin)
-
-    at = min(range(len(gaps) - 1), key=between)
-    (since, until), (begin, end) = gaps[at : at + 2]
-    return [*gaps[:at], (min(since, begin), max(until, end)), *gaps[at + 2 :]]
+    metered.gaps = pairing.joined([*gaps, (since, until)])
 
 
 def _end_gap(metered: Metered, time: float) -> None:
@@ -271,7 +257,6 @@ def fresh_until(level: Level) -> float:
 
 
 def current(level: Level, now: float) -> float | None:
-    """The value of a level while it is fresh."""
     return level.value if now <= fresh_until(level) else None
 
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import msgspec
 
-from esewatch import names
+from esewatch import crash, names
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.state import Channel, Database, Device, Host, Instance, SourceState, State
@@ -30,21 +30,23 @@ from esewatch.journal.files import (
     take_itself,
     take_lock,
 )
-from esewatch.journal.older import take_over, take_over_channel
-from esewatch.journal.rows import Row, RowKey, checksum, every_row, replace, rows_of, salvage
+from esewatch.journal.rows import (
+    Row,
+    RowKey,
+    checksum,
+    earlier_life,
+    every_row,
+    replace,
+    rows_of,
+    salvage,
+)
 from esewatch.model import JournalError
 
-__all__ = [
-    "MIGRATIONS",
-    "SCHEMA_VERSION",
-    "Journal",
-    "LockedError",
-    "Positions",
-    "RowKey",
-    "salvage",
-]
+__all__ = ["SCHEMA_VERSION", "Journal", "LockedError", "Positions", "RowKey", "salvage"]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+OLDEST = 4
+"""Since 5 there are the rows of `State.recent`."""
 BUSY_SECONDS = 1.0
 """The wait of a commit for another process that has locked the file."""
 
@@ -65,14 +67,6 @@ CREATE TABLE position (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, str] = {0: _SCHEMA, 1: "", 2: "", 3: ""}
-"""Schema version -> the statements that lead to the next one; 0 is an empty file.
-1: the older days of an instance were in its row. 2: the times of page errors were no spans.
-3: ranges of record ids had no times.
-The version is in the table `meta`, too: the journal of a newer esewatch has it in both places, a
-damaged header does not.
-"""
-
 _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "source": SourceState,
     "host": Host,
@@ -91,7 +85,7 @@ Positions = dict[str, dict[str, bytes]]
 
 
 class Journal:
-    """Durable state. Raises JournalError when it cannot be opened, is locked or is too new.
+    """Durable state. Raises JournalError when it cannot be opened, is locked or of another version.
 
     `set_aside` is the path a damaged journal was moved to, None when it was sound. `salvaged` is
     the readable rest of its sources, by name. Only a caller that reads the sources again may `mend`
@@ -107,8 +101,6 @@ class Journal:
         self.salvaged: dict[str, SourceState] = {}
         self.written: dict[RowKey, bytes | None] | None = None
         """Rows that commits have written, where somebody keeps a copy, who empties it."""
-        self._kept: sqlite3.Connection | None = None
-        """The content of a removed file, until it is written again."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and not (path.is_file() or path.is_dir()):
@@ -131,6 +123,11 @@ class Journal:
             raise
 
     @property
+    def lock(self) -> IO[bytes]:
+        """The lock beside the file."""
+        return self._lock
+
+    @property
     def number(self) -> tuple[int, int] | None:
         """Device and number of the open file, which are its own under every path to it."""
         return self._file
@@ -143,7 +140,6 @@ class Journal:
             raise JournalError(f"{self.path}: cannot look at the journal: {reason}") from error
 
     def _let_go(self) -> None:
-        """Release the locks."""
         for lock in (self._itself, self._lock):
             if lock is not None:
                 lock.close()
@@ -162,7 +158,8 @@ class Journal:
 
     def _begin_anew(self) -> sqlite3.Connection:
         try:
-            self._move_aside()
+            self.set_aside = move_aside(self.path)
+            self.salvaged = salvage(self.set_aside)
             return self._connect()
         except (OSError, sqlite3.Error) as error:
             reason = names.reason_of(error)
@@ -195,7 +192,7 @@ class Journal:
             db.execute("PRAGMA synchronous=NORMAL")
             if db.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 raise sqlite3.DatabaseError("file is damaged: malformed")
-            self._migrate(db)
+            self._check_version(db)
         except UnicodeDecodeError as error:  # a name in the schema, or SQLite's message of it
             db.close()
             raise sqlite3.DatabaseError("the schema is malformed") from error
@@ -204,7 +201,9 @@ class Journal:
             raise
         return db
 
-    def _migrate(self, db: sqlite3.Connection) -> None:
+    def _check_version(self, db: sqlite3.Connection) -> None:
+        """Begin an empty file; raise JournalError for the journal of another version. Since version
+        4 it is in the table `meta`, too: a damaged header differs from that."""
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
         new = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is None
         query = "SELECT value FROM meta WHERE key = 'schema_version'"
@@ -214,28 +213,25 @@ class Journal:
             if version <= SCHEMA_VERSION and "no such " in str(error):  # column or table
                 raise sqlite3.DatabaseError("the schema is malformed") from error
             raise
+        told = f"{self.path}: the journal has schema version {version}, this esewatch knows"
         if version > SCHEMA_VERSION and noted == (str(version),):
+            raise JournalError(f"{told} up to {SCHEMA_VERSION}: upgrade esewatch")
+        if 0 < version < OLDEST and not new and noted is None:
             raise JournalError(
-                f"{self.path}: the journal has schema version {version}, "
-                f"this esewatch knows up to {SCHEMA_VERSION}: upgrade esewatch"
+                f"{told} {OLDEST} and {SCHEMA_VERSION}: move it away, and the sources are read"
+                " again"
             )
         if new != (version == 0) or not 0 <= version <= SCHEMA_VERSION:
             raise sqlite3.DatabaseError("the schema version is malformed")
         if noted != (str(SCHEMA_VERSION),):
-            script = "".join(MIGRATIONS[step] for step in range(version, SCHEMA_VERSION))
+            script = _SCHEMA if new else ""
             note = f"INSERT OR REPLACE INTO meta VALUES ('schema_version', '{SCHEMA_VERSION}');"
             done = f"PRAGMA user_version={SCHEMA_VERSION};COMMIT;"
             db.executescript(f"BEGIN;{script}{note}{done}")
 
-    def _move_aside(self) -> None:
-        self.set_aside = move_aside(self.path)
-        self.salvaged = salvage(self.set_aside)
-
     def load(self) -> tuple[State, Positions]:
-        """State and positions of the last commit; empty ones for a new journal.
-
-        Raises JournalError when a row cannot be decoded.
-        """
+        """State and positions of the last commit; empty ones for a new journal. Raises JournalError
+        when a row cannot be decoded."""
         state = State()
         tables: dict[str, dict[Any, Any]] = {
             "source": state.sources,
@@ -252,11 +248,13 @@ class Journal:
                 if kind == "dropped":
                     state.databases_dropped, state.dropped = names.unpack(value, _DROPPED)
                     continue
+                if kind == "recent":
+                    rows = names.unpack(value, bytearray)
+                    state.recent.setdefault(first, {})[int(second)] = rows
+                    continue
                 entity = names.unpack(value, _TYPES[kind])
-                if isinstance(entity, Database):
-                    take_over(entity, value)
-                elif isinstance(entity, Channel):
-                    take_over_channel(entity, value)
+                if isinstance(entity, Instance) and not entity.life:
+                    entity.life = earlier_life(value)
                 tables[kind][first if kind in {"source", "host"} else (first, second)] = entity
             for key, older in tables["days"].items():
                 state.instances[key].days[:0] = older
@@ -283,10 +281,8 @@ class Journal:
             yield (*map(names.from_text, names_of_it), value)
 
     def rebuild(self) -> None:
-        """Set a journal aside whose rows cannot be read, and start a new one.
-
-        Raises JournalError when that cannot be done.
-        """
+        """Set a journal aside whose rows cannot be read, and start a new one. Raises JournalError
+        when that cannot be done."""
         self._db.close()
         self._db = self._begin_anew()
         self._file = self._identity()
@@ -303,13 +299,14 @@ class Journal:
         Raises JournalError when the disk refuses it; nothing of it is stored then.
         """
         try:
-            self._keep_the_file()
+            self._end_without_file()
             stored, gone, left = rows_of(state, changed)
             self._store(stored, gone, positions)
             return left
         except JournalError:
             raise
-        except Exception as error:  # no memory, or a defect: what is not stored is kept
+        except Exception as error:  # a defect: what is not stored is kept
+            crash.if_short(error)
             why = f"{type(error).__name__}: {error}"
             raise JournalError(f"{self.path}: cannot write the journal: {why}") from error
 
@@ -338,8 +335,7 @@ class Journal:
             )
             db.executemany("DELETE FROM entity WHERE kind=? AND first=? AND second=?", gone)
             db.executemany(
-                "INSERT OR REPLACE INTO position (source, file, value, crc) VALUES (?,?,?,?)",
-                moved,
+                "INSERT OR REPLACE INTO position (source, file, value, crc) VALUES (?,?,?,?)", moved
             )
             db.executemany("DELETE FROM position WHERE source=? AND file=?", dropped)
             db.execute("COMMIT")
@@ -365,57 +361,25 @@ class Journal:
     def replace(self, rows: Mapping[RowKey, bytes]) -> None:
         """Store these rows, and no others. Raises JournalError."""
         try:
-            self._keep_the_file()
+            self._end_without_file()
             replace(self._db, rows)
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: cannot write the journal: {error}") from error
 
-    def _keep_the_file(self) -> None:
-        """Write the file again when it was removed; its content is still in the open one.
-
-        Raises JournalError when that cannot be done, or another file lies in its place.
-        """
-        now = self._identity()
-        if now == self._file and self._kept is None:
-            return
-        if now is not None:
-            raise JournalError(f"{self.path}: the journal was replaced by another file")
-        try:
-            if self._kept is None:
-                # Closed first: SQLite deletes what lies beside a file by name when it closes it.
-                kept = sqlite3.connect(":memory:", check_same_thread=False)
-                self._db.backup(kept)
-                self._db.close()
-                self._kept = kept
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.close()
-            self._lock = take_lock(self.path)
-            new = self._connect()
-            try:
-                self._kept.backup(new)
-                file = self._identity()
-            except BaseException:
-                new.close()
-                raise
-        except (OSError, sqlite3.Error, JournalError) as error:
-            with contextlib.suppress(OSError):
-                self.path.unlink(missing_ok=True)
-            raise JournalError(
-                f"{self.path}: cannot write the journal: {names.reason_of(error)}"
-            ) from error
-        self._kept.close()
-        self._kept = None
-        self._db, self._file = new, file
+    def _end_without_file(self) -> None:
+        """End the process where the file was removed or replaced: the next start rebuilds it."""
+        if self._identity() != self._file:
+            crash.end(
+                f"esewatch: {self.path}: the journal was removed or replaced, so the process ends "
+                "(exit status 70): start it again, and it reads all sources anew"
+            )
 
     def last_set_aside(self) -> float | None:
         """Last time a damaged journal was set aside (epoch seconds); None: none lies beside it."""
         return last_set_aside(self.path)
 
     def close(self) -> None:
-        """Close the file and release the lock."""
         self._db.close()
-        if self._kept is not None:
-            self._kept.close()
         self._let_go()
 
 

@@ -21,10 +21,8 @@ class LockedError(JournalError):
 
 
 def move_aside(path: Path) -> Path:
-    """Rename a damaged journal and the files that belong to it, and return its new name.
-
-    The file then has the time at which that was done. Raises OSError.
-    """
+    """Rename a damaged journal and the files that belong to it, and return its new name. The file
+    then has the time at which that was done. Raises OSError."""
     number = 1
     while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
@@ -38,10 +36,8 @@ def move_aside(path: Path) -> Path:
 
 
 def last_set_aside(path: Path) -> float | None:
-    """Last time a journal of this path was set aside (epoch seconds), if it still lies there.
-
-    None: there is none, or the folder cannot be read.
-    """
+    """Last time a journal of this path was set aside (epoch seconds), if it still lies there. None:
+    there is none, or the folder cannot be read."""
     name = re.compile(re.escape(path.name) + r"\.damaged-\d+", re.ASCII)
     times: list[float] = []
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
@@ -53,10 +49,8 @@ def last_set_aside(path: Path) -> float | None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None when there is none.
-
-    Raises OSError where they are unknown.
-    """
+    """Device and number of a file; None when there is none. Raises OSError where they are
+    unknown."""
     try:
         state = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -127,9 +121,7 @@ def refuse_foreign_tables(path: Path, db: sqlite3.Connection) -> None:
 
 def take_itself(path: Path) -> IO[bytes] | None:
     """The journal, open and locked under any of its names; None where that is not supported.
-
-    Elsewhere than on Linux this lock would block SQLite's own. Raises LockedError and OSError.
-    """
+    Elsewhere than on Linux this lock would block SQLite's own. Raises LockedError and OSError."""
     return _locked(path, path) if sys.platform == "linux" else None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch import names
+from esewatch import crash, names
 from esewatch.model import Record
 
 MAX_BYTES = 1 << 20
@@ -22,8 +22,6 @@ log = logging.getLogger(__name__)
 
 
 class Kept(msgspec.Struct, kw_only=True):
-    """One line."""
-
     time: float
     """The time of the quarantine."""
     source: str
@@ -42,23 +40,18 @@ class Quarantine:
     def keep(self, source: str, record: Record, error: Exception) -> None:
         """Add a record. Never raises: a record that cannot be kept is logged."""
         try:
-            self._append(_line(source, record, error))
+            kept = Kept(
+                time=time.time(),
+                source=names.printable(source),
+                error=names.printable(f"{type(error).__name__}: {error}"[:MAX_LINE]),
+                kind=type(record).__name__,
+                record=repr(record)[:MAX_LINE],
+            )
+            line = msgspec.json.encode(kept) + b"\n"
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            with os.fdopen(os.open(self.path, flags, 0o600), "ab") as file:
+                if file.tell() + len(line) <= MAX_BYTES:
+                    file.write(line)
         except Exception as problem:
+            crash.if_short(problem)
             log.warning("%s: a record that was set aside is not kept: %s", self.path, problem)
-
-    def _append(self, line: bytes) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(self.path, flags, 0o600), "ab") as file:
-            if file.tell() + len(line) <= MAX_BYTES:
-                file.write(line)
-
-
-def _line(source: str, record: Record, error: Exception) -> bytes:
-    kept = Kept(
-        time=time.time(),
-        source=names.printable(source),
-        error=names.printable(f"{type(error).__name__}: {error}"[:MAX_LINE]),
-        kind=type(record).__name__,
-        record=repr(record)[:MAX_LINE],
-    )
-    return msgspec.json.encode(kept) + b"\n"

@@ -12,7 +12,7 @@ import msgspec
 from esewatch import names
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.state import rollups
-from esewatch.fold.state.state import SourceState, State
+from esewatch.fold.state.state import Lived, SourceState, State
 
 Row = tuple[str, str, str, bytes, int]
 """(table, first key, second key, value, checksum)."""
@@ -25,8 +25,7 @@ def rows_of(
     state: State, changed: Iterable[Entity]
 ) -> tuple[list[Row], list[Entity], dict[Entity, Exception]]:
     """Rows to store in the order of their keys, with checksums; keys of rows to delete; entities
-    that no row can be made of, with the error.
-    """
+    that no row can be made of, with the error."""
     stored: list[Row] = []
     gone: list[Entity] = []
     left: dict[Entity, Exception] = {}
@@ -63,9 +62,25 @@ def _entity(state: State, kind: str, first: str, second: str) -> object | None:
         return state.devices.get((first, second))
     if kind == "database":
         return state.databases.get((first, second))
+    if kind == "recent":
+        return state.recent.get(first, {}).get(int(second))
     if kind == "sql_database":
         return state.sql_databases.get((first, second))
     return (state.databases_dropped, state.dropped)
+
+
+class _EarlierLife(msgspec.Struct):
+    stops: list[float] = []
+    starts: list[float] = []
+    mounts: list[float] = []
+
+
+def earlier_life(value: bytes) -> list[Lived]:
+    """The life of an instance as a row of an earlier version has it: times of 103 or 104, 102, and
+    105 or 302."""
+    known = names.unpack(value, _EarlierLife)
+    events = ((103, known.stops), (102, known.starts), (105, known.mounts))
+    return sorted((time, 0, event) for event, times in events for time in times)
 
 
 def checksum(row: Sequence[Any]) -> int:
@@ -76,9 +91,7 @@ def checksum(row: Sequence[Any]) -> int:
 
 def salvage(path: Path) -> dict[str, SourceState]:
     """The readable state of the sources in a damaged journal, by name; never raises for damage.
-
-    Read from both ends, because a bad page ends a reading.
-    """
+    Read from both ends, because a bad page ends a reading."""
     found: dict[str, SourceState] = {}
     for order in ("ASC", "DESC"):
         query = (

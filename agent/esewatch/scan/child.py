@@ -14,21 +14,29 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, Final
 
-from esewatch import names
+import msgspec
+
+from esewatch import crash, names
 from esewatch.ese.pages.header import Header
 from esewatch.scan.devices.topology import Topology
 from esewatch.scan.job import Job, News, Task
 from esewatch.scan.lanes import run_lanes
+from esewatch.scan.lost_writes import lost_writes_beside
+from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.pace import Pace, yield_the_disk
 from esewatch.scan.plan import Lane, ScanTarget, plan
-from esewatch.scan.recovery.copy_verdict import verdict_of
-from esewatch.scan.results import MAX_LISTED, ScannedBadPage, ScanStep
+from esewatch.scan.recovery.backup_trailer import trailer_of
+from esewatch.scan.recovery.log_folder import LogFolders
+from esewatch.scan.recovery.log_verification import LogVerifier
+from esewatch.scan.recovery.verdict import judge
+from esewatch.scan.results import MAX_LISTED, FileResult, ScannedBadPage, ScanStep, Verdict
+from esewatch.scan.structure.structure_check import check_structure
 from esewatch.scan.verify.file_scan import scan_file
-from esewatch.threads import Worker
 
 TELL_SECONDS: Final = 0.9
 """Interval of progress messages for a file."""
@@ -39,25 +47,22 @@ BURST_SECONDS: Final = 0.1
 class ScanJob:
     """One job. `tell` sends each message, from any thread; it may raise OSError."""
 
-    def __init__(
-        self,
-        job: Job,
-        tell: Callable[[News], None],
-        *,
-        stop: threading.Event,
-    ) -> None:
+    def __init__(self, job: Job, tell: Callable[[News], None], *, stop: threading.Event) -> None:
         self._tell = tell
         self._stop = stop
         self._options = job.options
         self._check = job.check
         self._logs = job.logs
         self._tasks = {task.path: task for task in job.tasks}
-        self._deadline = _monotonic(job.deadline)
+        self._deadline = (
+            math.inf if job.deadline is None else time.monotonic() + job.deadline - time.time()
+        )
         targets = [
             ScanTarget(path=task.path, size=task.size, verified=task.verified) for task in job.tasks
         ]
         self._lanes = plan(targets, Topology(), job.pools)
-        self._paces = {lane.locks: self._pace() for lane in self._lanes}
+        end = None if math.isinf(self._deadline) else self._deadline
+        self._paces = {lane.locks: self._options.pace(end, stop) for lane in self._lanes}
 
     def run(self) -> None:
         """Scan until all is done or the time is up. Raises OSError when the reader is gone."""
@@ -67,14 +72,6 @@ class ScanJob:
             stop=self._stop,
             deadline=self._deadline,
             on_wait=lambda _: None,
-        )
-
-    def _pace(self) -> Pace:
-        return Pace(
-            throttle=self._options.throttle,
-            rate=self._options.rate,
-            deadline=None if math.isinf(self._deadline) else self._deadline,
-            stop=self._stop,
         )
 
     def _work(self, lane: Lane, target: ScanTarget) -> None:
@@ -103,7 +100,11 @@ class ScanJob:
             if self._check != "pages" and result is not None and result.ended == "complete":
                 pace = self._paces[lane.locks]
                 result.verdict = verdict_of(
-                    result, pace, deep=self._check == "deep", folders=self._logs
+                    result,
+                    pace,
+                    deep=self._check == "deep",
+                    folders=self._logs,
+                    wanted=task.known_bad,
                 )
             yield step
 
@@ -140,14 +141,7 @@ class _Telling:
         return told
 
 
-def _monotonic(deadline: float | None) -> float:
-    """A time of day as time.monotonic()."""
-    return math.inf if deadline is None else time.monotonic() + deadline - time.time()
-
-
 class _Teller:
-    """Writes messages as whole lines, from any thread."""
-
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
         self._lock = threading.Lock()
@@ -157,6 +151,42 @@ class _Teller:
         with self._lock:
             self._out.write(line)
             self._out.flush()
+
+
+def verdict_of(
+    result: FileResult,
+    pace: Pace,
+    *,
+    deep: bool,
+    folders: Sequence[str] = (),
+    wanted: Sequence[int] = (),
+) -> Verdict | None:
+    """None: there is no header. `wanted` are pages that the flush map may confirm.
+    `pace` is asked before what is read, and may end it.
+
+    The flush map beside the copy is always compared; `deep` checks the structure, too. Logs are
+    looked for beside the copy and in `folders`.
+    """
+    if result.header is None:
+        return None
+    path = result.path
+    found = LogFolders([str(Path(path).parent), *folders])
+    for why in found.unsearched.values():
+        return Verdict(outcome="unknown", reasons=[f"{why}."])
+    try:
+        logs = LogVerifier(found, read=pace.wait).of(result.header, path)
+        structure = check_structure(path, pace=pace) if deep else None
+        lost = lost_writes_beside(path, pace=pace, only_proofs=not deep, wanted=wanted)
+        trailer = trailer_of(result.header, path)
+    except OSError as error:
+        return Verdict(
+            outcome="unknown", reasons=[f"{why_not_opened(str(error.filename or path), error)}."]
+        )
+    verdict = judge(
+        result.header, result, logs.series, logs.checks,
+        structure=structure, lost=lost, trailer=trailer,
+    )  # fmt: skip
+    return msgspec.structs.replace(verdict, confirmed=lost.confirmed if lost is not None else [])
 
 
 def main() -> int:
@@ -175,7 +205,6 @@ def main() -> int:
 
 
 def _stop_when_asked(stop: threading.Event, source: BinaryIO) -> None:
-    """Set `stop` on SIGTERM and at the end of `source`."""
     stops: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def ask(_signal: int, _frame: FrameType | None) -> None:
@@ -196,9 +225,10 @@ def _stop_when_asked(stop: threading.Event, source: BinaryIO) -> None:
     signal.signal(signal.SIGTERM, ask)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for part in (listen, obey):
-        Worker(part)
+        threading.Thread(target=part, daemon=True).start()
 
 
 if __name__ == "__main__":
+    crash.install()
     # Not by way of an orderly end, which waits for threads: one may hang in a read.
     os._exit(main())

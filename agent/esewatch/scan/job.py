@@ -36,7 +36,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Folders with transaction logs, beside those of the copies."""
     pools: dict[str, list[str]] = {}
     deadline: float | None = None
-    """Epoch seconds of the end."""
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,12 +7,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
+from esewatch import crash
 from esewatch.scan.devices.device_lock import DeviceLock
 from esewatch.scan.plan import Lane, ScanTarget
-from esewatch.threads import Worker
 
 log = logging.getLogger(__name__)
 
@@ -43,17 +42,13 @@ class Waiting(NamedTuple):
         return f"{what}: waiting{since} for the end of another scan{who}"
 
 
-def _log_wait(waiting: Waiting) -> None:
-    log.warning("%s", waiting)
-
-
 def run_lanes(
     lanes: Sequence[Lane],
     work: Callable[[Lane, ScanTarget], None],
     *,
     stop: threading.Event,
     deadline: float | None = None,
-    on_wait: Callable[[Waiting], None] = _log_wait,
+    on_wait: Callable[[Waiting], None] = lambda waiting: log.warning("%s", waiting),
 ) -> None:
     """Call `work` for each target, in a thread a lane, while the lane's locks are held.
 
@@ -62,8 +57,7 @@ def run_lanes(
     keeps its locks until it comes back. A target may thus have been begun and not ended, or not
     begun. `on_wait` is called in the lane's thread when it finds a lock taken, and every REMIND
     seconds while it waits. An exception of `work` ends its target only; the first one is raised
-    at the end, with notes of the others. KeyboardInterrupt, and RuntimeError where there are no
-    more threads to be had, set `stop` and are raised.
+    at the end, with notes of the others. KeyboardInterrupt sets `stop` and is raised.
     """
     run = _Run(work, stop, math.inf if deadline is None else deadline, on_wait)
     try:
@@ -71,7 +65,7 @@ def run_lanes(
         while run.running and not run.over():
             run.collect(POLL)
     except BaseException:
-        # Control-C, or no further thread can be had: no lane may go on behind the caller's back.
+        # Control-C: no lane may go on behind the caller's back.
         stop.set()
         run.finish()
         raise
@@ -95,13 +89,12 @@ class _Run:
         self._on_wait = on_wait
         self._ended: queue.SimpleQueue[list[Exception]] = queue.SimpleQueue()
         self._errors: list[Exception] = []
-        self._workers: list[Worker] = []
         self.running = 0
 
     def start(self, lanes: Sequence[Lane]) -> None:
         """One thread a lane; none keeps the process alive."""
         for lane in lanes:
-            self._workers.append(Worker(partial(self._lane, lane)))
+            threading.Thread(target=self._lane, args=(lane,), daemon=True).start()
             self.running += 1
 
     def over(self) -> bool:
@@ -109,18 +102,10 @@ class _Run:
         return self._stop.is_set() or time.monotonic() >= self._deadline
 
     def collect(self, seconds: float) -> None:
-        """Wait for the end of one lane, at most so long.
-
-        Raises MemoryError when none is left of those that have not ended.
-        """
-        silent = not any(worker.running for worker in self._workers)
-        try:
+        """Wait for the end of one lane, at most so long."""
+        with contextlib.suppress(queue.Empty):
             self._errors += self._ended.get(timeout=max(0.0, seconds))
             self.running -= 1
-        except queue.Empty:
-            if silent:
-                self.running = 0
-                raise MemoryError("not enough memory for the last message of a lane") from None
 
     def finish(self) -> None:
         """Wait for the lanes that still run, at most GRACE."""
@@ -144,6 +129,7 @@ class _Run:
                 if self._take(lane, held):
                     errors += self._targets(lane)
         except Exception as error:
+            crash.if_short(error)
             errors.append(error)
         finally:
             self._ended.put(errors)
@@ -155,6 +141,7 @@ class _Run:
             try:
                 self._work(lane, target)
             except Exception as error:
+                crash.if_short(error)
                 yield error
 
     def _take(self, lane: Lane, held: contextlib.ExitStack) -> bool:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Literal
 
@@ -9,9 +10,11 @@ import msgspec
 
 from esewatch.ese.pages.flush_map.flush_types import (
     PAGES_OF_MAP_PAGE,
+    UNKNOWN,
     MapPage,
     differences,
     parse_map_page,
+    types_of,
 )
 from esewatch.ese.pages.flush_map.map_header import (
     MAP_PAGE,
@@ -22,12 +25,11 @@ from esewatch.ese.pages.flush_map.map_header import (
 )
 from esewatch.ese.pages.header import NotDatabase
 from esewatch.ese.pages.kernels import classify
-from esewatch.ese.pages.layout import HEADER_PAGES
+from esewatch.ese.pages.layout import GOOD, HEADER_PAGES
 from esewatch.scan.open_errors import why_not_opened
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.header_reading import read_header
-from esewatch.scan.reading.page_reading import read_pages
-from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.reading.reading import DatabaseFile, read_pages
 
 FLUSH_MAP: Final = ".jfm"
 MOST_LISTED: Final = 1000
@@ -50,19 +52,23 @@ class LostWrites(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence: why nothing is known, or what the comparison leaves open."""
     compared: int = 0
     """Pages that the map has a type of and that were compared."""
+    confirmed: list[int] = []
+    """Those of the wanted pages that are as the map says: their last write reached the disk."""
     undecided: int = 0
     """Pages that differ from the map, lawfully or not: it was not completed, or is outdated."""
 
 
-def lost_writes_beside(database_path: str, *, pace: Pace, only_proofs: bool) -> LostWrites | None:
+def lost_writes_beside(
+    database_path: str, *, pace: Pace, only_proofs: bool, wanted: Collection[int] = ()
+) -> LostWrites | None:
     """`lost_writes` by the map that has the name of the database; None: there is none.
-
-    ErrGetFmPathFromDbPath, flushmap.cxx. Raises OSError where a file cannot be read.
-    """
+    ErrGetFmPathFromDbPath, flushmap.cxx. Raises OSError where a file cannot be read."""
     beside = _map_beside(database_path)
     if beside is None:
         return None
-    return lost_writes(database_path, str(beside), pace=pace, only_proofs=only_proofs)
+    return lost_writes(
+        database_path, str(beside), pace=pace, only_proofs=only_proofs, wanted=wanted
+    )
 
 
 def _map_beside(database_path: str) -> Path | None:
@@ -79,14 +85,20 @@ def _map_beside(database_path: str) -> Path | None:
 
 
 def lost_writes(
-    database_path: str, map_path: str, *, pace: Pace | None = None, only_proofs: bool = False
+    database_path: str,
+    map_path: str,
+    *,
+    pace: Pace | None = None,
+    only_proofs: bool = False,
+    wanted: Collection[int] = (),
 ) -> LostWrites:
     """Compare the flush type of each good page with the map of the database.
 
     Nothing is compared where the map is not of this state of the database, damaged or given up
     (`map_header.why_not_comparable`): the engine deletes such a map and mounts without it, so
     it never speaks against a copy. `only_proofs`: the pages are not read where the map was not
-    completed, as it proves nothing then. `pace` is asked before each read, and may end it.
+    completed, as it proves nothing then. `wanted` are pages to be confirmed. `pace` is
+    asked before each read, and may end it.
     Memory: one chunk of pages and one page of the map. Raises OSError where the database cannot
     be opened, its header or the map not read, or the device is gone.
     """
@@ -97,7 +109,7 @@ def lost_writes(
         except OSError as error:
             return LostWrites(state="unknown", reason=why_not_opened(map_path, error))
         try:
-            return _compared(database, flush_map, pace or Pace(), only_proofs=only_proofs)
+            return _compared(database, flush_map, pace or Pace(), wanted, only_proofs=only_proofs)
         finally:
             flush_map.close()
     finally:
@@ -105,7 +117,12 @@ def lost_writes(
 
 
 def _compared(
-    database: DatabaseFile, flush_map: DatabaseFile, pace: Pace, *, only_proofs: bool
+    database: DatabaseFile,
+    flush_map: DatabaseFile,
+    pace: Pace,
+    wanted: Collection[int],
+    *,
+    only_proofs: bool,
 ) -> LostWrites:
     header = read_header(database)
     if isinstance(header, NotDatabase):
@@ -122,12 +139,10 @@ def _compared(
         reason = _NOT_COMPLETED
     if reason:
         return LostWrites(state="unknown", reason=reason)
-    return _Comparison(database, flush_map, header.page_size, of_map, pace).result()
+    return _Comparison(database, flush_map, header.page_size, of_map, pace, wanted=wanted).result()
 
 
 class _Comparison:
-    """One pass over the database, a page of the map after the other."""
-
     def __init__(
         self,
         database: DatabaseFile,
@@ -135,6 +150,8 @@ class _Comparison:
         page_size: int,
         header: MapHeader,
         pace: Pace,
+        *,
+        wanted: Collection[int],
     ) -> None:
         self._database = database
         self._map = flush_map
@@ -143,11 +160,12 @@ class _Comparison:
         self._pace = pace
         self._stopped = False
         self._pages = max(0, database.size() // page_size - HEADER_PAGES)
+        self._wanted = wanted
         self._lost: list[int] = []
+        self._confirmed: list[int] = []
         self._compared = self._undecided = self._unknown = 0
 
     def result(self) -> LostWrites:
-        """Compare all."""
         for index in range(self._pages // PAGES_OF_MAP_PAGE + 1):
             page = parse_map_page(self._map.read((index + 1) * MAP_PAGE, MAP_PAGE), index)
             first = max(1, index * PAGES_OF_MAP_PAGE)
@@ -161,12 +179,13 @@ class _Comparison:
             pages=self._lost[:MOST_LISTED],
             reason=self._reason(),
             compared=self._compared,
+            confirmed=[] if self._stopped else self._confirmed,
             undecided=self._undecided,
         )
 
     def _compare(self, first: int, behind: int, expected: MapPage) -> None:
-        """All pages that one page of the map knows of."""
         found: list[int] = []
+        as_written: list[int] = []
         newer, step = False, max(1, _CHUNK // self._page_size)
         for begin in range(first, behind, step):
             count = min(step, behind - begin)
@@ -177,11 +196,19 @@ class _Comparison:
             classes = classify(data, self._page_size, begin)
             differ = differences(data, self._page_size, begin, classes, expected)
             found += differ.pages
+            for page in self._wanted:
+                if begin <= page < begin + count and page not in differ.pages:
+                    at = (page - begin) * self._page_size
+                    types = types_of(data[at : at + self._page_size], self._page_size)
+                    of_map = expected.types[page % PAGES_OF_MAP_PAGE]
+                    if classes[page - begin] == GOOD and UNKNOWN not in (of_map, types[0]):
+                        as_written.append(page)
             newer |= differ.newer
         known = len(expected.types) - expected.types.count(0)
         self._compared += known
         if self._header.clean and not newer:
             self._lost += found[: MOST_LISTED - len(self._lost)]
+            self._confirmed += as_written
         else:
             self._undecided += len(found)
 

@@ -1,7 +1,5 @@
-"""Scan plan: which files are read one after another, and which at the same time.
-
-Files that share a device, or devices that share spindles, are in one lane. Lanes share nothing.
-"""
+"""Scan plan: which files are read one after another, and which at the same time. Files that share a
+device, or devices that share spindles, are in one lane. Lanes share nothing."""
 
 import os
 from collections import defaultdict
@@ -20,10 +18,8 @@ NAMED = 3
 
 
 class ScanTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A file to scan. `size` in bytes, `verified` in epoch seconds (None: never).
-
-    `device`: the configured device; decides over the topology where set.
-    """
+    """A file to scan. `size` in bytes, `verified` in epoch seconds (None: never). `device`: the
+    configured device; decides over the topology where set."""
 
     path: str
     size: int = 0
@@ -32,8 +28,6 @@ class ScanTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that are scanned one after another."""
-
     device: str
     """Text for people: the devices that the files lie on (`device_text`)."""
     locks: tuple[str, ...]
@@ -130,5 +124,4 @@ class _Groups:
         return self._group[device]
 
     def members(self, group: str) -> set[str]:
-        """All devices of a group."""
         return self._members[group]

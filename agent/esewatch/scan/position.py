@@ -24,10 +24,8 @@ log = logging.getLogger("esewatch")
 def default_folder(
     environment: Mapping[str, str] | None = None, platform: str = sys.platform
 ) -> Path:
-    """The folder of positions: XDG_STATE_HOME, on Windows LOCALAPPDATA, else below the home.
-
-    Raises EsewatchError for an account without a home.
-    """
+    """The folder of positions: XDG_STATE_HOME, on Windows LOCALAPPDATA, else below the home. Raises
+    EsewatchError for an account without a home."""
     known = os.environ if environment is None else environment
     name, other = "XDG_STATE_HOME", (".local", "state")
     if platform == "win32":
@@ -50,9 +48,7 @@ class _Last(msgspec.Struct, frozen=True):
 
 class Positions:
     """The places of unfinished scans in `folder`. A file there belongs to one database's path.
-
-    `say` gets one line for a file that cannot be used.
-    """
+    `say` gets one line for a file that cannot be used."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = log.warning) -> None:
         self.folder = folder

@@ -18,8 +18,7 @@ Kind = Literal["checksum", "correctable", "wrong_page", "truncated", "unreadable
 
 Ended = Literal["complete", "time", "stopped", "failed"]
 """`complete`: every page up to the end of the file was read or tried; `time`: the time was up;
-`stopped`: a stop was requested; `failed`: the file cannot be scanned (`reason` says why).
-"""
+`stopped`: a stop was requested; `failed`: the file cannot be scanned (`reason` says why)."""
 
 
 _STEPS = 20
@@ -50,7 +49,6 @@ it is mounted again."""
 
 
 def file_state(status: os.stat_result) -> FileState:
-    """The state of a file, to tell it from another one."""
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
@@ -84,9 +82,7 @@ class Counts(msgspec.Struct, kw_only=True):
 
 class Place(msgspec.Struct, kw_only=True):
     """The position of a pass over one database: enough for another process to continue exactly.
-
-    `signature` (hex) and `page_size` are the header's: another database starts over.
-    """
+    `signature` (hex) and `page_size` are the header's: another database starts over."""
 
     path: str
     offset: int
@@ -135,7 +131,6 @@ class Latencies:
         self._classes: Counter[int] = Counter()
 
     def add(self, seconds: float) -> None:
-        """Take one read."""
         self._classes[round(math.log(max(seconds, _SHORTEST)) * _STEPS)] += 1
 
     def percentiles(self) -> Latency | None:
@@ -173,6 +168,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     outcome: Outcome
     reasons: list[str]
     required: RequiredLogs = RequiredLogs()
+    confirmed: list[int] = []
+    """Known bad pages whose last write reached the disk, as the flush map says."""
 
 
 class MissingPages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -229,10 +226,8 @@ class FileResult(msgspec.Struct, kw_only=True):
 
 
 class ScanStep(msgspec.Struct, kw_only=True):
-    """A piece of a scan. `found` are bad pages, `good` known bad ones that now read good.
-
-    The first step of a scan has the `header`, the last one the `result`.
-    """
+    """A piece of a scan. `found` are bad pages, `good` known bad ones that now read good. The first
+    step of a scan has the `header`, the last one the `result`."""
 
     place: Place | None = None
     """None where no place in the file was reached."""

@@ -82,10 +82,8 @@ def _why_empty(folder: str) -> str:
 
 
 def kind_of(path: str) -> str:
-    """The kind of input at `path`, by its first block. An empty file is an event stream.
-
-    Raises SourceError when it cannot be opened, or is of a kind that is not supported.
-    """
+    """The kind of input at `path`, by its first block. An empty file is an event stream. Raises
+    SourceError when it cannot be opened, or is of a kind that is not supported."""
     if os.path.isdir(path):  # noqa: PTH112 - never raises
         raise SourceError(f"{path}: {_why_empty(path)}")
     if glob.has_magic(path) and not os.path.exists(path):  # noqa: PTH110 - never raises
@@ -113,10 +111,8 @@ def _unsupported(head: bytes, stored: bytes) -> str:
 
 
 def zone_of(path: str) -> tuple[str, int] | None:
-    """Name of the time zone of a counter log and minutes west of UTC; None where it tells none.
-
-    The name is empty where only the offset is there. Raises SourceError.
-    """
+    """Name of the time zone of a counter log and minutes west of UTC; None where it tells none. The
+    name is empty where only the offset is there. Raises SourceError."""
     kind = kind_of(path)
     if kind == "perfmon_blg":
         return look(path).zone

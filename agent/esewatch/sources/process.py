@@ -6,14 +6,12 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final
 
 from esewatch.model import SourceError
 from esewatch.names import reason_of
-from esewatch.threads import Worker
 
 _BUFFER_BYTES: Final = 4 << 20
 _BLOCK_BYTES: Final = 1 << 16
@@ -28,7 +26,7 @@ class Child:
     `program` is its name (or a path, or an interpreter and a script), `arguments` go
     to it as they are, without a shell. `given` is what its standard input begins with; that
     stays open then until `close`, or until this process ends, however it does. Raises SourceError
-    when it cannot be started, or there is no thread to read it in.
+    when it cannot be started.
     """
 
     def __init__(
@@ -39,16 +37,14 @@ class Child:
         self._room = threading.Condition()
         self._closed = False
         self._complaint = bytearray()
-        self._lost = False
-        self._readers: list[Worker] = []
-        try:
-            if given is not None:
-                Worker(partial(self._or_end, partial(self._write_input, given)))
-            for read in (self._read_output, self._read_complaint):
-                self._readers.append(Worker(partial(self._or_end, read)))
-        except (RuntimeError, MemoryError) as error:
-            self.close()
-            raise SourceError(f"{program[0]}: no thread to read it in: {error}") from None
+        if given is not None:
+            threading.Thread(target=self._write_input, args=(given,), daemon=True).start()
+        self._readers = [
+            threading.Thread(target=read, daemon=True)
+            for read in (self._read_output, self._read_complaint)
+        ]
+        for reader in self._readers:
+            reader.start()
 
     def read(self) -> bytes:
         """The output since the last call; never waits."""
@@ -61,24 +57,18 @@ class Child:
     @property
     def ended(self) -> bool:
         """Has it ended, and is there nothing left to `read`?"""
-        if self._process.poll() is None or any(reader.running for reader in self._readers):
+        if self._process.poll() is None or any(reader.is_alive() for reader in self._readers):
             return False
         return not self._buffer
 
     @property
     def status(self) -> int | None:
-        """Exit status, None while it runs. Programs of Windows return an error code of Windows.
-
-        Never 0 where what it wrote is not whole.
-        """
-        status = self._process.poll()
-        return 1 if self._lost and status == 0 else status
+        """Exit status, None while it runs. Programs of Windows return an error code of Windows."""
+        return self._process.poll()
 
     @property
     def complaint(self) -> str:
         """The beginning of what it wrote on its error output, as one line."""
-        if self._lost:
-            return "not enough memory for its output"
         return " ".join(bytes(self._complaint).decode("utf-8", "replace").split())
 
     def close(self) -> None:
@@ -95,17 +85,9 @@ class Child:
                 reader.join(_END_SECONDS)
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if not any(reader.running for reader in self._readers):  # they close what they read
+        if not any(reader.is_alive() for reader in self._readers):  # they close what they read
             _pipe(self._process.stdout).close()
             _pipe(self._process.stderr).close()
-
-    def _or_end(self, part: Callable[[], None]) -> None:
-        """A program whose output is not read, or that gets no command, would never end."""
-        try:
-            part()
-        except MemoryError:
-            self._lost = True
-            self._process.kill()
 
     def _write_input(self, given: bytes) -> None:
         pipe, rest = _pipe(self._process.stdin), memoryview(given)
@@ -131,8 +113,7 @@ class Child:
 
 def pause(interval: float, failures: int) -> float:
     """Seconds to wait after the `failures`-th failure in a row: twice as long each time
-    (backoff).
-    """
+    (backoff)."""
     return min(interval * 2.0 ** min(failures, 10), max(_LONGEST_PAUSE, interval))
 
 
@@ -155,7 +136,7 @@ def _started(
             bufsize=0,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
-    except (OSError, ValueError, MemoryError) as error:
+    except (OSError, ValueError) as error:
         raise SourceError(f"{path}: cannot be started: {reason_of(error)}") from None
 
 

@@ -6,24 +6,13 @@ are 4 MB.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import msgspec
 
-from esewatch.config import (
-    Disks,
-    EseutilLogs,
-    Exporter,
-    Kafka,
-    LogFiles,
-    NtbackupLogs,
-    PageScan,
-    Settings,
-    SourceSettings,
-    SqlserverLogs,
-    WindowsCounters,
-    WindowsLog,
-)
+from esewatch import config
+from esewatch.config import Settings, SourceSettings
 from esewatch.model import Source, SourceError
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.files.globs import fits
@@ -47,10 +36,8 @@ class SourceKind(NamedTuple):
     open: Callable[[Any, Settings, RecordSelection], Source]
     """The source of an entry of these settings. Raises SourceError."""
     recognise: Callable[[bytes, bytes], bool] | None = None
-    """Is a file that begins so (decompressed, as UTF-8; as stored) of this kind?
-
-    None: the kind is not told by the content of a file.
-    """
+    """Is a file that begins so (decompressed, as UTF-8; as stored) of this kind? None: the kind is
+    not told by the content of a file."""
     runs_programs: bool = False
     """It works by programs of its own, for longer than a look."""
 
@@ -63,10 +50,8 @@ def build_sources(settings: Settings) -> list[Source]:
 
 
 def share_files(sources: Sequence[Source], settings: Settings) -> None:
-    """Let a file that the patterns of several entries find be read by the one whose kind it is.
-
-    All that follow files share the number of files that the process may have open.
-    """
+    """Let a file that the patterns of several entries find be read by the one whose kind it is. All
+    that follow files share the number of files that the process may have open."""
     patterns = _patterns(settings)
     kinds = {entry.name: entry.type for entry in settings.sources}
     followers = sum(KINDS[kind].recognise is not None for kind in kinds.values())
@@ -108,135 +93,42 @@ def kind_by_content(head: bytes, stored: bytes) -> str | None:
     return None
 
 
-def _evtx(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> Source:
-    from esewatch.sources.evtx.evtx_source import EvtxSource
+def _member(place: str) -> Any:
+    """The `module:name` below this room, imported now."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"esewatch.sources.{module}"), name)
 
-    return EvtxSource(
-        entry.name,
-        entry.paths,
-        providers=settings.providers,
-        companions=wanted.companions,
-        date_order=entry.date_order,
-        computer=entry.computer or "",
-    )
+
+def _option(name: str, entry: Any, settings: Settings, wanted: RecordSelection) -> Any:
+    if name == "providers":
+        return tuple(settings.providers)
+    if name in wanted._fields:
+        return getattr(wanted, name)
+    value = getattr(entry, name)
+    return value or "" if name in ("computer", "instance", "database") else value
+
+
+def _by(place: str, names: str) -> Callable[[Any, Settings, RecordSelection], Source]:
+    """Opens by what is at `place`, which takes the options of these names."""
+
+    def opened(entry: Any, settings: Settings, wanted: RecordSelection) -> Source:
+        options = {each: _option(each, entry, settings, wanted) for each in names.split()}
+        source: Source = _member(place)(entry.name, **options)
+        return source
+
+    return opened
+
+
+def _if(place: str) -> Callable[[bytes, bytes], bool]:
+    """Recognises by what is at `place`, which takes the beginning as UTF-8."""
+    return lambda head, _stored: bool(_member(place)(head))
 
 
 def _is_evtx(head: bytes, stored: bytes) -> bool:
     return head.startswith(_EVENT_LOG) or stored.startswith(_EVENT_LOG)
 
 
-def _perfmon_csv(entry: LogFiles, _settings: Settings, wanted: RecordSelection) -> Source:
-    from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
-
-    return perfmon_csv_source(
-        entry.name,
-        entry.paths,
-        computer=entry.computer or "",
-        timezone=entry.timezone,
-        ese_only=wanted.ese_only,
-    )
-
-
-def _is_perfmon_csv(head: bytes, _stored: bytes) -> bool:
-    from esewatch.sources.counters.perfmon_csv import is_perfmon_text
-
-    return is_perfmon_text(head)
-
-
-def _perfmon_blg(entry: LogFiles, _settings: Settings, wanted: RecordSelection) -> Source:
-    from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
-
-    return perfmon_blg_source(
-        entry.name,
-        entry.paths,
-        computer=entry.computer or "",
-        timezone=entry.timezone,
-        ese_only=wanted.ese_only,
-    )
-
-
-def _is_perfmon_blg(head: bytes, _stored: bytes) -> bool:
-    from esewatch.sources.counters.blg.perfmon_blg import is_binary_log
-
-    return is_binary_log(head)
-
-
-def _eseutil_log(entry: EseutilLogs, _settings: Settings, _wanted: RecordSelection) -> Source:
-    from esewatch.sources.logs.eseutil_log import EseutilLogSource
-
-    return EseutilLogSource(
-        entry.name, entry.paths, computer=entry.computer, database=entry.database or ""
-    )
-
-
-def _is_eseutil_log(head: bytes, _stored: bytes) -> bool:
-    from esewatch.sources.logs.eseutil_log import is_eseutil_text
-
-    return is_eseutil_text(head)
-
-
-def _sqlserver_errorlog(
-    entry: SqlserverLogs, _settings: Settings, wanted: RecordSelection
-) -> Source:
-    from esewatch.sources.logs.sqlserver_errorlog import sqlserver_errorlog_source
-
-    return sqlserver_errorlog_source(
-        entry.name,
-        entry.paths,
-        computer=entry.computer,
-        instance=entry.instance or "",
-        timezone=entry.timezone,
-        date_order=entry.date_order,
-        companions=wanted.companions,
-    )
-
-
-def _is_sqlserver_errorlog(head: bytes, _stored: bytes) -> bool:
-    from esewatch.sources.logs.sqlserver_errorlog import is_errorlog
-
-    return is_errorlog(head)
-
-
-def _ntbackup_log(entry: NtbackupLogs, _settings: Settings, _wanted: RecordSelection) -> Source:
-    from esewatch.sources.logs.ntbackup_log import ntbackup_log_source
-
-    return ntbackup_log_source(
-        entry.name,
-        entry.paths,
-        computer=entry.computer or "",
-        timezone=entry.timezone,
-        date_order=entry.date_order,
-        encoding=entry.encoding,
-    )
-
-
-def _is_ntbackup_log(head: bytes, _stored: bytes) -> bool:
-    from esewatch.sources.logs.ntbackup_log import is_ntbackup_log
-
-    return is_ntbackup_log(head)
-
-
-def _event_stream(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> Source:
-    from esewatch.sources.logs.event_stream import event_stream_source
-
-    return event_stream_source(
-        entry.name,
-        entry.paths,
-        providers=settings.providers,
-        computer=entry.computer or "",
-        timezone=entry.timezone,
-        date_order=entry.date_order,
-        companions=wanted.companions,
-    )
-
-
-def _is_event_stream(head: bytes, _stored: bytes) -> bool:
-    from esewatch.sources.logs.event_stream import recognise
-
-    return recognise(head) is not None
-
-
-def _exporter(entry: Exporter, _settings: Settings, _wanted: RecordSelection) -> Source:
+def _exporter(entry: config.Exporter, _settings: Settings, _wanted: RecordSelection) -> Source:
     from esewatch.sources.counters.exporter import MAX_TIMEOUT, ExporterSource
     from esewatch.sources.counters.scrape import Target
 
@@ -247,80 +139,91 @@ def _exporter(entry: Exporter, _settings: Settings, _wanted: RecordSelection) ->
         password_file=entry.basic_auth.password_file if entry.basic_auth else "",
         ca_file=entry.ca_file or "",
     )
+    computer, interval = entry.computer or "", entry.interval
     try:
         return ExporterSource(
-            entry.name,
-            target,
-            interval=entry.interval,
-            computer=entry.computer or "",
-            entries=entry.map,
+            entry.name, target, interval=interval, computer=computer, entries=entry.map
         )
     except SourceError as error:
         raise SourceError(f"{entry.name}: {error}") from error
 
 
-def _disks(entry: Disks, _settings: Settings, _wanted: RecordSelection) -> Source:
-    from esewatch.sources.counters.disks import DisksSource
-
-    return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
-
-
-def _windows_log(entry: WindowsLog, settings: Settings, wanted: RecordSelection) -> Source:
+def _windows_log(entry: config.WindowsLog, settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.logs.formats.event_builder import EventOptions
     from esewatch.sources.windows.windows_log import WindowsLogSource
 
-    options = EventOptions(
-        providers=tuple(settings.providers),
-        computer=entry.computer or "",
-        companions=wanted.companions,
-    )
+    names = ("providers", "computer", "companions")
+    options = EventOptions(**{each: _option(each, entry, settings, wanted) for each in names})
     return WindowsLogSource(entry.name, entry.channels, options, interval=entry.interval)
 
 
-def _windows_counters(
-    entry: WindowsCounters, _settings: Settings, _wanted: RecordSelection
-) -> Source:
-    from esewatch.sources.windows.windows_counters import WindowsCountersSource
-
-    return WindowsCountersSource(
-        entry.name, entry.counters, interval=entry.interval, computer=entry.computer or ""
-    )
-
-
-def _page_scan(entry: PageScan, settings: Settings, _wanted: RecordSelection) -> Source:
+def _page_scan(entry: config.PageScan, settings: Settings, _wanted: RecordSelection) -> Source:
     from esewatch.sources.page_scan.page_scan_source import PageScanSource
 
     return PageScanSource(entry, settings)
 
 
-def _kafka(entry: Kafka, settings: Settings, wanted: RecordSelection) -> Source:
+def _kafka(entry: config.Kafka, settings: Settings, wanted: RecordSelection) -> Source:
     from esewatch.sources.kafka.kafka_source import KafkaSource
     from esewatch.sources.kafka.messages import MessageDecoder
     from esewatch.sources.logs.formats.event_builder import EventOptions
 
-    options = EventOptions(
-        providers=tuple(settings.providers),
-        computer=entry.computer or "",
-        timezone=entry.timezone,
-        date_order=entry.date_order,
-        companions=wanted.companions,
-    )
+    names = EventOptions.__struct_fields__
+    options = EventOptions(**{each: _option(each, entry, settings, wanted) for each in names})
     return KafkaSource(entry, settings, MessageDecoder(options))
 
 
 KINDS: Mapping[str, SourceKind] = {
-    "evtx": SourceKind(LogFiles, _evtx, _is_evtx),
-    "perfmon_csv": SourceKind(LogFiles, _perfmon_csv, _is_perfmon_csv),
-    "perfmon_blg": SourceKind(LogFiles, _perfmon_blg, _is_perfmon_blg),
-    "eseutil_log": SourceKind(EseutilLogs, _eseutil_log, _is_eseutil_log),
-    "sqlserver_errorlog": SourceKind(SqlserverLogs, _sqlserver_errorlog, _is_sqlserver_errorlog),
-    "ntbackup_log": SourceKind(NtbackupLogs, _ntbackup_log, _is_ntbackup_log),
-    "event_stream": SourceKind(LogFiles, _event_stream, _is_event_stream),
-    "prometheus": SourceKind(Exporter, _exporter),
-    "disks": SourceKind(Disks, _disks),
-    "windows_log": SourceKind(WindowsLog, _windows_log, runs_programs=True),
-    "windows_counters": SourceKind(WindowsCounters, _windows_counters, runs_programs=True),
-    "page_scan": SourceKind(PageScan, _page_scan, runs_programs=True),
-    "kafka": SourceKind(Kafka, _kafka, runs_programs=True),
+    "evtx": SourceKind(
+        config.LogFiles,
+        _by("evtx.evtx_source:EvtxSource", "paths providers companions date_order computer"),
+        _is_evtx,
+    ),
+    "perfmon_csv": SourceKind(
+        config.LogFiles,
+        _by("counters.perfmon_csv:perfmon_csv_source", "paths computer timezone ese_only"),
+        _if("counters.perfmon_csv:is_perfmon_text"),
+    ),
+    "perfmon_blg": SourceKind(
+        config.LogFiles,
+        _by("counters.blg.perfmon_blg:perfmon_blg_source", "paths computer timezone ese_only"),
+        _if("counters.blg.perfmon_blg:is_binary_log"),
+    ),
+    "eseutil_log": SourceKind(
+        config.EseutilLogs,
+        _by("logs.eseutil_log:EseutilLogSource", "paths computer database"),
+        _if("logs.eseutil_log:is_eseutil_text"),
+    ),
+    "sqlserver_errorlog": SourceKind(
+        config.SqlserverLogs,
+        _by(
+            "logs.sqlserver_errorlog:sqlserver_errorlog_source",
+            "paths computer instance timezone date_order companions",
+        ),
+        _if("logs.sqlserver_errorlog:is_errorlog"),
+    ),
+    "ntbackup_log": SourceKind(
+        config.NtbackupLogs,
+        _by("logs.ntbackup_log:ntbackup_log_source", "paths computer timezone date_order encoding"),
+        _if("logs.ntbackup_log:is_ntbackup_log"),
+    ),
+    "event_stream": SourceKind(
+        config.LogFiles,
+        _by(
+            "logs.event_stream:event_stream_source",
+            "paths providers computer timezone date_order companions",
+        ),
+        _if("logs.event_stream:recognise"),
+    ),
+    "prometheus": SourceKind(config.Exporter, _exporter),
+    "disks": SourceKind(config.Disks, _by("counters.disks:DisksSource", "interval computer")),
+    "windows_log": SourceKind(config.WindowsLog, _windows_log, runs_programs=True),
+    "windows_counters": SourceKind(
+        config.WindowsCounters,
+        _by("windows.windows_counters:WindowsCountersSource", "counters interval computer"),
+        runs_programs=True,
+    ),
+    "page_scan": SourceKind(config.PageScan, _page_scan, runs_programs=True),
+    "kafka": SourceKind(config.Kafka, _kafka, runs_programs=True),
 }
 """By `type`. Recognised in this order: an event stream is any text."""

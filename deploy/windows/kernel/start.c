@@ -1,4 +1,4 @@
-/* What is compiled needs nothing of a C library, so nothing of one has to start with it. */
+/* The kernel needs nothing of a C library, so nothing of one has to start with it. */
 int __stdcall DllMainCRTStartup(void *module, unsigned long reason, void *reserved)
 {
     (void)module;

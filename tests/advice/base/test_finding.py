@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.advice.base import finding
-from esewatch.advice.base.finding import FINDINGS, EarlyStops, Finding, Proof, investigate, span
-from esewatch.advice.findings.server_notices import WORDS, server_notices
+from esewatch.advice.base.finding import (
+    FINDINGS,
+    WORDS,
+    EarlyStops,
+    Finding,
+    Proof,
+    investigate,
+    server_notices,
+    span,
+)
 from esewatch.fold.companions.notices import STATES
 from esewatch.fold.state.state import BadPage, Damage, EngineError, Notice
 
@@ -40,9 +48,11 @@ def one_of_each() -> list[Finding]:
         made,
         *finding.damage_findings({"logical_nonfatal": DAMAGE}),
         finding.never_verified(12 * DAY),
+        finding.not_heard(NOW, 2 * DAY, "warning", stopped=True),
         finding.not_restorable(NOW, "Log 11 is missing."),
         finding.only_other_copies_verified("passive", [("ex01", PROOF)]),
         finding.only_other_copies_verified("active", [("ex02", PROOF)]),
+        finding.restored_unproven([bad()], NOW),
         finding.scan_off(50 * DAY, NOW),
         finding.scan_stalled(NOW, 3 * DAY, 5000, 20_000),
         finding.scans_collide(["b"], "60% less"),
@@ -51,6 +61,7 @@ def one_of_each() -> list[Finding]:
         finding.unexplained_error({699: EngineError(2, NOW, "text")}),
         finding.unknown_since(NOW, NOW + DAY, 3, None),
         finding.verification_overdue(PROOF, 9 * DAY, 7 * DAY, None),
+        finding.verification_unreadable(NOW, PROOF),
         finding.writes_at_risk({"disk_full": NOW}, None),
     ]
 
@@ -97,9 +108,11 @@ def test_bad_pages_and_errors_are_to_be_investigated() -> None:
     errors = [NOW - 8 * DAY, NOW - DAY, NOW + DAY]
     assert investigate(pages, {"logical": Damage(2, [1.0], [447])}, errors, NOW) == Finding(
         "investigate",
-        "2,000 known bad pages, 1 corrected page, 2 reports of logical corruption"
+        "at least 2,000 known bad pages, 1 corrected page, 2 reports of logical corruption"
         " and 1 I/O error in the last 7 days",
         ("logical", "io"),
+        "critical",
+        1.0,
     )
 
 

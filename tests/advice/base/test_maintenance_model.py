@@ -63,12 +63,20 @@ def test_the_configuration_decides_first() -> None:
     assert maintenance_model(entry, Settings(databases=[rule])) == "background"
 
 
-def test_a_configured_window_makes_the_window_model() -> None:
+def test_a_configured_window_makes_the_window_model_unless_a_scan_runs_beside_it() -> None:
     window = Window(start=datetime.time(1), duration=14400)
     rule = DatabaseRule(match="*priv06.edb", window="nightly")
     settings = Settings(databases=[rule], windows={"nightly": window})
-    entry = database(736, process="Microsoft.Exchange.Store.Worker")
-    assert maintenance_model(entry, settings) == "window"
+    worker = "Microsoft.Exchange.Store.Worker"
+    for entry, model in (
+        (database(700, process=worker), "window"),
+        (database(736, process=worker), "background"),
+        (database(process=worker), "background"),
+        (database(700, 736), "background"),
+        (database(717), "window"),
+        (database(717, generation="current"), "background"),
+    ):
+        assert maintenance_model(entry, settings) == model
 
 
 def test_a_configured_window_decides_for_a_directory_too() -> None:

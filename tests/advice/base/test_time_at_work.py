@@ -2,20 +2,30 @@
 
 import math
 import random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.advice.base.time_at_work import SILENCE, at_work, not_at_work
+from esewatch.advice.base.time_at_work import SILENCE, Stretch, at_work, presence
 from esewatch.fold.channels.deduplication import admit, cover
-from esewatch.fold.state.state import Channel, Instance, Transition
+from esewatch.fold.state.state import Channel, Database, Instance, Transition
 from esewatch.model import Coverage
 from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
 
 
 def instance(starts: list[float] | None = None, stops: list[float] | None = None) -> Instance:
-    return Instance(computer="dc01", ese_instance="NTDSA", starts=starts or [], stops=stops or [])
+    life = [*((time, 0, 102) for time in starts or []), *((time, 0, 103) for time in stops or [])]
+    return Instance(computer="dc01", ese_instance="NTDSA", life=sorted(life))
+
+
+def not_at_work(
+    known: Instance | None, transitions: Sequence[Transition], channels: Sequence[Channel]
+) -> list[Stretch]:
+    """Of a database of which nothing else is known."""
+    entry = Database(computer="dc01", database="ntds.dit", ese_instance="NTDSA")
+    return presence(entry, known, transitions, channels).off
 
 
 def log(*times: float) -> Channel:

@@ -114,7 +114,9 @@ def test_a_pass_that_zeroes_is_not_compared_with_one_that_does_not() -> None:
 def test_a_collision_is_a_finding_with_its_cost() -> None:
     group = [scans("a", (100, 98), (10, 8)), scans("b", (10, 8))]
     passes = {("ex01", "a"): [scan(100, 98, 30_000), scan(10, 8, 9_000)]}
-    found = collisions_found(group, lambda key: passes.get(key, []), NOW)
+    found = collisions_found(
+        group, colliding_scans(group, NOW), lambda key: passes.get(key, []), NOW
+    )
     assert found["ex01", "a"] == Finding(
         "scans_collide",
         "scanned at the same time as b on the same disks; its scan reads 30,000 pages a second"
@@ -123,7 +125,7 @@ def test_a_collision_is_a_finding_with_its_cost() -> None:
     assert found["ex01", "b"].sentence.endswith(PUBLISHED)
     apart = [scans("a", (100, 98)), scans("b", (10, 8))]
     nobody_asks = dict[tuple[str, str], list[Pass]]().__getitem__
-    assert collisions_found(apart, nobody_asks, NOW) == {}
+    assert collisions_found(apart, colliding_scans(apart, NOW), nobody_asks, NOW) == {}
 
 
 def test_scans_that_were_switched_off_do_not_collide_after_28_days() -> None:
@@ -224,7 +226,7 @@ def test_no_input_raises(group: list[Scans], passes: list[Pass], now: float) -> 
         assert loss.share is None or 0 <= loss.share <= 1
     for names in colliding_scans(group, now).values():
         assert 1 <= len(names) <= 3
-    collisions_found(group, lambda _: (), now)
+    collisions_found(group, colliding_scans(group, now), lambda _: (), now)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 40), st.integers(1, 8)), max_size=30))

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.findings.scan_off import switched_off
+from esewatch.advice.findings.stalled_scan import switched_off
+from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.config.units import parse_clock
 from esewatch.fold.state.rollups import Day, day_of
@@ -89,7 +90,7 @@ def worked(days: int, **more: Any) -> list[Record]:
     return [event(102, 0, database="", **WORKER), event(326, 1, **{**WORKER, **more}), *jobs]
 
 
-def advised(records: list[Record], days: float, settings: Settings | None = None) -> Advice:
+def advised(records: list[Record], days: float, settings: Settings | None = None) -> Judgement:
     state = folder_of(records, settings=settings).state
     (one,) = advise(state, settings or Settings(), EPOCH + days * DAY)
     return one

@@ -41,6 +41,7 @@ def test_three_slow_jobs_of_five_are_told_with_their_figures() -> None:
                 "in 3 of the last 3 backup jobs the last set ran at less than half the throughput"
                 " of the first; in the job that ended 2007-06-18 15:20 UTC it fell from 10.0 to"
                 " 2.5 MB/s over 2 sets",
+                severity="info",
             )
         ],
         "SG07": found([*records, *stores("SG06")])["SG06"],

@@ -44,12 +44,12 @@ def found(
         series("ese_cache_size_bytes", (process,)): Level(size, NOW - ago, 15.0)
         for process, size in cache.items()
     }
-    starts = [started] if started is not None else []
+    life = [(started, 0, 102)] if started is not None else []
     state = State(
         hosts={"ex01": Host(computer="ex01", levels=levels, first_heard=heard)},
         instances={
             (each.computer, each.ese_instance.lower()): Instance(
-                computer=each.computer, ese_instance=each.ese_instance, starts=starts
+                computer=each.computer, ese_instance=each.ese_instance, life=life
             )
             for each in histories
         },

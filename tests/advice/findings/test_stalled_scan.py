@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.findings.stalled_scan import stalled_scan
 from esewatch.advice.history.history import History
-from esewatch.advice.history.liveness import Liveness
-from esewatch.advice.history.rest_of_scan import Mark
+from esewatch.advice.history.rest_of_scan import Liveness, Mark
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Policy, Settings
 from esewatch.fold.state.rollups import day_of
-from esewatch.model import Coverage, Feed, HeaderSeen, Reading, Record
+from esewatch.model import Coverage, Event, Feed, HeaderSeen, Reading, Record
 from tests.advice.histories import NOON, one_pass, store
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, event, folder_of
 
@@ -77,7 +77,7 @@ def _time_of(record: Record) -> float:
     return math.inf if isinstance(record, Coverage) else record.time or 0.0
 
 
-def advised(records: Iterable[Record], now: float, *, caught_up: bool = True) -> Advice:
+def advised(records: Iterable[Record], now: float, *, caught_up: bool = True) -> Judgement:
     """The advice for `priv06.edb`, `now` seconds after EPOCH."""
     ordered = sorted(records, key=_time_of)
     attached = event(326, KNOWN, process="Microsoft.Exchange.Store.Worker")
@@ -105,6 +105,18 @@ def test_a_scan_of_which_nothing_is_told_for_two_days_stands_still() -> None:
     assert stalled(told_of(), STOPS + 48 * HOUR) != []
     assert stalled(told_of(), STOPS + 47 * HOUR) == []
     assert advised(told_of(), STOPS + 49 * HOUR).verdict == "look"
+
+
+def test_a_scan_stands_still_in_inputs_without_record_numbers_too() -> None:
+    def plain(until: float) -> list[Record]:
+        records = [each for each in told_of(until=until) if isinstance(each, Event)]
+        return [msgspec.structs.replace(each, record_id=None, channel="") for each in records]
+
+    (sentence,) = stalled(plain(STOPS + 3 * DAY), STOPS + 3 * DAY)
+    assert "its log was read for 3 days of that time" in sentence
+    assert stalled(plain(STOPS + 3 * DAY), STOPS + 47 * HOUR) == []
+    assert stalled(plain(STOPS + 20 * HOUR), STOPS + 4 * DAY) == []
+    assert stalled(plain(STOPS + 3 * DAY), STOPS + 5.1 * DAY) == []
 
 
 def test_the_sentence_has_its_figures() -> None:

@@ -1,6 +1,9 @@
 """Maintenance that stops before its window ends, and backups that run then."""
 
+import datetime
 from typing import Any
+
+import pytest
 
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.findings.stops_early import found_in_window
@@ -32,9 +35,29 @@ def test_three_stops_of_seven_are_told_with_their_figures() -> None:
         Finding(
             "stops_early",
             "online defragmentation stopped before the pass was complete in 3 of the last 7"
-            " windows, 1 h 30 min too early (median), last at 2007-07-01 03:30 UTC",
+            " windows, 1 h 30 min too early (median), last at 2007-07-01 03:30 UTC; the"
+            " schedule seems to be 01:00-03:30",
         )
     ]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_nights_that_end_alike_show_their_schedule_in_local_time(zone: str) -> None:
+    hours = {"UTC": 0, "America/New_York": 4}[zone]
+    late = [
+        Run(run.start + hours * HOUR, run.start + (hours + 2) * HOUR) for run in nightly_runs(9)
+    ]
+    (told,) = found(defrag_runs=late, window=window(timezone=zone))
+    assert told.sentence.endswith("; the schedule seems to be 01:00-03:00")
+    unlike = [*nightly_runs(6, 2, ago=1), *nightly_runs(1, 3)]
+    (told,) = found(defrag_runs=unlike)
+    assert "the schedule seems" not in told.sentence
+
+
+def test_a_schedule_may_pass_midnight() -> None:
+    runs = [Run(run.start - 3 * HOUR, run.start - 0.5 * HOUR) for run in nightly_runs(9)]
+    (told,) = found(defrag_runs=runs, window=window(start=datetime.time(22)))
+    assert told.sentence.endswith("; the schedule seems to be 22:00-00:30")
 
 
 def test_two_stops_or_stops_of_half_an_hour_are_none() -> None:

@@ -1,4 +1,4 @@
-from esewatch.advice.forecast.deadline import defrag_deadline, scan_deadline
+from esewatch.advice.forecast.forecast import defrag_deadline, scan_deadline
 from esewatch.fold.state.state import Pass
 
 DAY = 86400.0

@@ -1,12 +1,15 @@
-"""One word for a database, the worst first."""
+"""One word for a database, the worst first (semantics.md 5a)."""
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
-from esewatch.advice.base.finding import FINDINGS, FindingName
+from esewatch.advice.base.finding import FINDINGS, RISKS, Finding, FindingName
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import (
+    HEALTHY,
+    TEXTS,
     VERDICTS,
     Trouble,
     Verdict,
@@ -14,31 +17,65 @@ from esewatch.advice.forecast.verdict import (
     trouble,
     verdict,
 )
-from esewatch.fold.state.state import BadPage, SourceState
+from esewatch.fold.state.state import BadPage, EngineErrorKind, SourceState
 from tests.support.each import of_each
 
 NONE = trouble((), {}, ())
 LATE = trouble((), {}, (), [Forecast(task="defrag", p50=1.0, p90=3.0, deadline=2.0)])
 BAD = trouble([BadPage(17, "uncorrectable", 1.0, 1.0)], {}, ())
+FULL = Finding("writes_at_risk", "the log disk is full", ("disk_full",))
 
 
 def page(kind: str, pages: int = 1) -> BadPage:
     return BadPage(17, kind, 1.0, 1.0, pages=pages)  # type: ignore[arg-type]
 
 
+def said(*names: str) -> list[Finding]:
+    return [Finding(name, "") for name in names]  # type: ignore[arg-type]
+
+
 EXPECTED: dict[FindingName, Verdict] = {
-    "writes_at_risk": "writes_at_risk",
     "never_verified": "unverified",
     "verification_overdue": "unverified",
     "unknown_since": "blind",
-    "cache_small": "ok",
-    "unexplained_error": "ok",
+    "not_heard": "blind",
+    **dict.fromkeys(
+        ("backup_slows", "cache_small", "scans_collide", "scans_do_not_fit", "unexplained_error"),
+        "ok",
+    ),
 }
+
+
+def test_the_order_is_that_of_the_document_and_the_last_two_ask_for_nothing() -> None:
+    order = "bad_pages writes_at_risk blind unverified look unproven ok"
+    assert " ".join(VERDICTS) == order
+    assert set(VERDICTS[-2:]) == HEALTHY
+
+
+def test_each_verdict_has_a_sign_and_words_of_its_own() -> None:
+    assert tuple(TEXTS) == VERDICTS
+    assert len({each.sign for each in TEXTS.values()}) == len(VERDICTS)
+    assert len({each.words for each in TEXTS.values()}) == len(VERDICTS)
+    assert TEXTS["unproven"].words == "not verified"
 
 
 @of_each(FINDINGS)
 def test_every_finding_has_its_verdict_and_all_others_ask_for_a_look(finding: FindingName) -> None:
-    assert verdict(NONE, {finding}, unproven=False, blind=False) == EXPECTED.get(finding, "look")
+    found = verdict(NONE, said(finding), unproven=False, blind=False)
+    assert found == EXPECTED.get(finding, "look")
+
+
+@of_each(tuple(RISKS))
+def test_writes_are_at_risk_by_what_the_document_names(kind: EngineErrorKind) -> None:
+    """413, 429 (disk_full), 492 (log_sequence), 454 and 465 (recovery); the others are warnings."""
+    told = [Finding("writes_at_risk", "", (kind,))]
+    at_once = kind in ("disk_full", "log_sequence", "recovery")
+    expected = "writes_at_risk" if at_once else "look"
+    assert verdict(NONE, told, unproven=True, blind=False) == expected
+
+
+def test_a_computer_that_is_not_heard_is_blind() -> None:
+    assert verdict(NONE, said("not_heard"), unproven=True, blind=False) == "blind"
 
 
 def test_nothing_found_is_ok() -> None:
@@ -49,7 +86,7 @@ def test_nothing_found_is_ok() -> None:
 def test_a_page_that_is_not_corrected_is_bad(kind: str) -> None:
     told = trouble([page("corrected"), page(kind, pages=7)], {}, ())
     assert (told.bad, told.corrected) == (7, 1)
-    assert verdict(told, FINDINGS, unproven=True, blind=True) == "bad_pages"
+    assert verdict(told, said(*FINDINGS), unproven=True, blind=True) == "bad_pages"
 
 
 @pytest.mark.parametrize(
@@ -62,27 +99,26 @@ def test_a_page_that_is_not_corrected_is_bad(kind: str) -> None:
     ids=["corrected", "failed", "late"],
 )
 def test_other_trouble_asks_for_a_look(told: Trouble) -> None:
-    assert verdict(told, (), unproven=False, blind=False) == "look"
+    assert verdict(told, (), unproven=True, blind=False) == "look"
 
 
-def test_a_watched_database_that_was_never_seen_verified_asks_for_a_look() -> None:
-    assert verdict(NONE, (), unproven=True, blind=False) == "look"
+@pytest.mark.parametrize("others", [(), ("cache_small",)])
+def test_what_nothing_verified_and_nobody_asks_for_is_never_ok(others: Sequence[str]) -> None:
+    assert verdict(NONE, said(*others), unproven=True, blind=False) == "unproven"
 
 
-def test_a_blind_computer_makes_ok_to_blind_and_hides_nothing_worse() -> None:
+def test_a_blind_computer_hides_what_is_less_urgent() -> None:
     assert verdict(NONE, (), unproven=True, blind=True) == "blind"
-    assert verdict(NONE, {"never_verified"}, unproven=True, blind=True) == "unverified"
+    assert verdict(NONE, said("never_verified"), unproven=True, blind=True) == "blind"
+    assert verdict(NONE, [FULL], unproven=True, blind=True) == "writes_at_risk"
 
 
 def test_of_several_the_worst_holds() -> None:
-    def worst(bad: bool, risk: bool, late: bool, blind: bool, look: bool) -> Verdict:
-        findings: list[FindingName] = ["writes_at_risk"] * risk
-        findings += ["verification_overdue"] * late
-        findings += ["stops_early"] * look
-        return verdict(BAD if bad else NONE, findings, unproven=False, blind=blind)
-
-    for holds in itertools.product((True, False), repeat=5):
-        assert worst(*holds) == VERDICTS[(*holds, True).index(True)]
+    for holds in itertools.product((True, False), repeat=6):
+        bad, risk, blind, late, look, unproven = holds
+        findings = [FULL] * risk + said(*["verification_overdue"] * late, *["stops_early"] * look)
+        found = verdict(BAD if bad else NONE, findings, unproven=unproven, blind=blind)
+        assert found == VERDICTS[(*holds, True).index(True)]
 
 
 def test_a_computer_is_blind_while_one_of_its_sources_is_behind() -> None:

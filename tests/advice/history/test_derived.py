@@ -124,7 +124,7 @@ def test_other_settings_are_news_of_every_database() -> None:
 
 def test_of_one_database_the_same_is_derived_as_of_all() -> None:
     folder = folder_of(on_two_databases(0))
-    alone = derived(folder.state, SETTINGS, only=("ex01", LABEL))
+    alone = derived(folder.state, SETTINGS, only=[("ex01", LABEL)])
     whole = derived(folder.state, SETTINGS)
     assert alone.databases == {("ex01", LABEL): whole.databases["ex01", LABEL]}
     assert alone.copies == whole.copies

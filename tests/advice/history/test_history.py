@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from esewatch.advice.history.history import History, as_copy, histories, history
+from esewatch.advice.history.history import History, as_copy, histories
 from esewatch.advice.history.rest_of_scan import Mark
 from esewatch.advice.window.window import window_advice
 from esewatch.config import DatabaseRule, Policy, Settings, Window
@@ -24,7 +24,7 @@ NIGHT = -EPOCH % DAY + HOUR
 
 
 def gathered(*records: Record, settings: Settings = SETTINGS) -> History:
-    return history(folder_of(records, settings=settings).state, settings, "ex01", LABEL)
+    return histories(folder_of(records, settings=settings).state, settings)["ex01", LABEL]
 
 
 def sample(time: float, value: float, metric: str = PAGES_READ) -> Reading:
@@ -150,9 +150,9 @@ def test_bad_pages_backups_and_logical_errors_are_there_until_dealt_with() -> No
     backup = [event(210, 10), event(220, 11), event(221, 12), event(213, 900)]
     folder = folder_of([event(700, 0), bad, event(447, 6), *backup], settings=SETTINGS)
 
-    found = history(folder.state, SETTINGS, "ex01", LABEL)
-    folder.acknowledge("ex01", LABEL, {7: EPOCH + 5}, EPOCH + 100)
-    cleared = history(folder.state, SETTINGS, "ex01", LABEL)
+    found = histories(folder.state, SETTINGS)["ex01", LABEL]
+    folder.acknowledge("ex01", LABEL, {7: EPOCH + 5}, {"damage logical": EPOCH + 100})
+    cleared = histories(folder.state, SETTINGS)["ex01", LABEL]
 
     assert ([each.page for each in found.bad_pages], found.damage["logical"].count) == ([7], 1)
     assert [(each.started, each.ended) for each in found.backups] == [(EPOCH + 10, EPOCH + 900)]
@@ -182,13 +182,13 @@ def test_what_is_later_than_the_last_event_is_not_read_where_a_source_is_behind(
     state = folder_of([event(700, 0), event(704, 60)], settings=SETTINGS).state
     (source,) = state.sources.values()
     source.up = source.caught_up = True
-    assert history(state, SETTINGS, "ex01", LABEL).unread_since is None
+    assert histories(state, SETTINGS)["ex01", LABEL].unread_since is None
     source.caught_up = False
-    assert history(state, SETTINGS, "ex01", LABEL).unread_since == EPOCH + 60
+    assert histories(state, SETTINGS)["ex01", LABEL].unread_since == EPOCH + 60
     source.up, source.caught_up = False, True
-    assert history(state, SETTINGS, "ex01", LABEL).unread_since == EPOCH + 60
+    assert histories(state, SETTINGS)["ex01", LABEL].unread_since == EPOCH + 60
     source.computers = ["ex02"]
-    assert history(state, SETTINGS, "ex01", LABEL).unread_since is None
+    assert histories(state, SETTINGS)["ex01", LABEL].unread_since is None
 
 
 def test_a_configured_role_is_judged_where_no_event_tells_another() -> None:
@@ -256,14 +256,14 @@ def test_a_backup_that_names_no_instance_is_of_all_of_its_process() -> None:
     for found, others in ((nameless, [(EPOCH + 5, EPOCH + 9)]), (elsewhere, [])):
         state.instances.pop(("ex01", "msexchangeis"), None)
         state.instances["ex01", found.process] = found
-        told = history(state, SETTINGS, "ex01", LABEL)
+        told = histories(state, SETTINGS)["ex01", LABEL]
         assert told.backup_spans == [(EPOCH + 1, EPOCH + 3), *others]
         assert next(iter(histories(state, SETTINGS).values())).backup_spans == told.backup_spans
 
 
 def test_an_unknown_database_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        history(folder_of([]).state, SETTINGS, "ex01", "nowhere.edb")
+        histories(folder_of([]).state, SETTINGS)["ex01", "nowhere.edb"]
 
 
 def test_the_ledger_gets_ended_scans_and_the_configured_deadline() -> None:
@@ -354,7 +354,7 @@ def test_a_zeroing_pass_that_began_after_a_scan_is_the_one_that_runs() -> None:
     assert [each.started for each in found.checksum_passes] == [EPOCH + DAY]
 
 
-def test_the_histories_of_all_are_those_of_each_without_the_ignored() -> None:
+def test_the_histories_are_of_all_but_the_ignored() -> None:
     records = [
         event(700, 0),
         event(700, 1, database="E:\\a.edb"),
@@ -364,5 +364,4 @@ def test_the_histories_of_all_are_those_of_each_without_the_ignored() -> None:
     found = histories(state, SETTINGS)
 
     assert list(found) == [("ex01", "e:\\a.edb"), ("ex01", LABEL)]
-    assert found == {key: history(state, SETTINGS, *key) for key in found}
     assert {each.shares_instance for each in found.values()} == {2}

@@ -111,6 +111,25 @@ def test_a_verification_past_its_deadline_is_overdue() -> None:
     ]
 
 
+def test_a_scan_of_unknown_result_is_no_verification_and_no_absence() -> None:
+    never = ledger(unreadable_scan=NOW - DAY)
+    assert found(never) == ["verification_unreadable"]
+    assert (never.last, never.standing, never.due) == (None, "unknown", NOW + 6 * DAY)
+    assert "export the log as XML or EVTX" in never.findings[0].sentence
+    before = ledger(verified={"external": NOW - 30 * DAY}, unreadable_scan=NOW - DAY)
+    assert found(before) == ["verification_unreadable"]
+    assert before.last == Proof(NOW - 30 * DAY, "external")
+    assert found(ledger(verified={"external": NOW - HOUR}, unreadable_scan=NOW - DAY)) == []
+    assert found(ledger(unreadable_scan=NOW + 1)) == ["never_verified"]
+    assert found(ledger(unreadable_scan=NOW - DAY, tier="observed")) == []
+
+
+def test_the_deadline_runs_on_from_a_scan_of_unknown_result() -> None:
+    late = ledger(verified={"external": NOW - 30 * DAY}, unreadable_scan=NOW - 8 * DAY)
+    assert found(late) == ["verification_unreadable", "verification_overdue"]
+    assert "not verified for 30 days" in late.findings[1].sentence
+
+
 BACKGROUND: dict[str, Any] = {"model": "background", "window": None}
 
 
@@ -324,6 +343,12 @@ def test_only_the_passive_copy_verified_is_said_of_the_active_one() -> None:
         ["never_verified", "only_passive_verified"],
         [],
     ]
+
+
+def test_a_copy_that_is_not_heard_is_not_the_verified_one() -> None:
+    copies = [copy(), copy(computer="ex02", role="passive", verified=VERIFIED)]
+    assert [found(each) for each in ledgers(copies, NOW, [True, False])] == [["never_verified"], []]
+    assert "only_passive_verified" in found(ledgers(copies, NOW, [False, True])[0])
 
 
 def test_only_the_active_copy_verified_is_said_of_the_passive_one() -> None:

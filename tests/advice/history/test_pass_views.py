@@ -1,17 +1,21 @@
 """Tasks that ended with an error, until they complete (semantics.md 7)."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from esewatch.advice.history.pass_views import failed_tasks
 from esewatch.fold.passes.passes import FAILS, views_in
+from esewatch.fold.state import acknowledgements
 from tests.support.records import EPOCH, HOUR, event, folder_of
 
 
-def failed(*ids: int, acknowledged: float = 0.0) -> list[str]:
+def failed(*ids: int, acknowledged: Mapping[str, float] | None = None) -> list[str]:
     """After these events, one an hour."""
     state = folder_of([event(each, place * HOUR) for place, each in enumerate(ids)]).state
     (entry,) = state.databases.values()
-    return failed_tasks(views_in(state, entry), acknowledged)
+    acknowledgements.note(entry, acknowledged or {})
+    return failed_tasks(views_in(state, entry), entry)
 
 
 @pytest.mark.parametrize(
@@ -45,4 +49,5 @@ def test_a_completion_of_another_task_does_not_end_it() -> None:
 @pytest.mark.parametrize("event_id", sorted(FAILS))
 def test_it_ends_when_a_person_acknowledges_it(event_id: int) -> None:
     assert len(failed(event_id)) == 1
-    assert failed(event_id, acknowledged=EPOCH) == []
+    task = FAILS[event_id]
+    assert failed(event_id, acknowledged={acknowledgements.failure(task): EPOCH}) == []

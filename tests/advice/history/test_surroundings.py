@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.history.surroundings import is_damaged, surroundings
+from esewatch.advice.history.derived import derived
+from esewatch.advice.history.surroundings import surroundings
 from esewatch.fold.state.damage import known_damage
-from esewatch.fold.state.state import DamageKind, EngineErrorKind
+from esewatch.fold.state.state import EngineErrorKind
 from esewatch.model import Record
-from tests.support.records import DATABASE, EPOCH, HOUR, LABEL, event, folder_of, the_database
+from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
 
 SHADOW = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\MDB06\\priv06.edb"
 CACHE = "C:\\Users\\a\\AppData\\Local\\Microsoft\\Windows\\WebCache\\WebCacheV01.dat"
@@ -45,17 +46,29 @@ def test_an_error_of_an_instance_with_a_database_is_not_that_of_another() -> Non
     assert errors(records, "d:\\other.edb") == set()
 
 
-@pytest.mark.parametrize(
-    ("event_id", "kind"), [(540, "suspect"), (538, "divergence"), (545, "divergence")]
-)
-def test_a_report_of_a_copy_whose_active_one_is_not_known_counts_once(
-    event_id: int, kind: DamageKind
-) -> None:
+@pytest.mark.parametrize("event_id", [538, 540, 545])
+def test_a_report_of_a_copy_whose_active_one_is_not_known_counts_once(event_id: int) -> None:
     """540 is of both copies: the reporter has it already as its own."""
     folder = folder_of([event(717, 0), event(event_id, HOUR, level="error")])
     database = the_database(folder)
     told = surroundings(folder.state, folder.settings)(database).damage
-    assert {each: found.count for each, found in known_damage(database, told).items()} == {kind: 1}
+    found = known_damage(database, told)
+    assert {kind: each.count for kind, each in found.items()} == {"suspect": 1}
+
+
+@pytest.mark.parametrize("event_id", [538, 545])
+def test_a_copy_differs_that_was_active_for_as_long_as_a_replay_may_lag(event_id: int) -> None:
+    for days, latched in ((13, "suspect"), (15, "divergence")):
+        active = event(736, 0)
+        passive = event(717, HOUR, computer="EX02")
+        told = event(event_id, days * DAY, computer="EX02", level="error")
+        folder = folder_of([active, passive, told])
+        beside = surroundings(folder.state, folder.settings)
+        found = {
+            key: set(known_damage(each, beside(each).damage))
+            for (key, _), each in folder.state.databases.items()
+        }
+        assert found == {"ex01": {latched}, "ex02": set()}
 
 
 def reported(records: Sequence[Record], path: str) -> Mapping[EngineErrorKind, tuple[int, float]]:
@@ -86,8 +99,10 @@ def test_what_an_instance_logs_is_not_of_a_snapshot_of_its_files() -> None:
     ]
     state = folder_of(records).state
     told = surroundings(state, folder_of([]).settings)
-    ((kind, damage),) = told(state.databases["ex01", LABEL]).damage.items()
-    assert (kind, damage.count, damage.times) == ("revert_snapshot", 1, [EPOCH + 2 * HOUR])
+    found = told(state.databases["ex01", LABEL]).damage
+    damage = found["revert_snapshot"]
+    assert (damage.count, damage.times) == (1, [EPOCH + 2 * HOUR])
+    assert found["suspect"].times == [EPOCH + HOUR]
     assert told(state.databases["ex01", SHADOW]).damage == {}
 
 
@@ -102,4 +117,4 @@ def test_what_an_instance_logs_is_not_of_a_snapshot_of_its_files() -> None:
 )
 def test_a_bad_page_and_reported_damage_are_damage(records: list[Record], damaged: bool) -> None:
     folder = folder_of([event(700, -HOUR), *records])
-    assert is_damaged(folder.state, folder.settings) is damaged
+    assert derived(folder.state, folder.settings).is_damaged(folder.state) is damaged

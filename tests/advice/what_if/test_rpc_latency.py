@@ -6,7 +6,7 @@ import pytest
 
 from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.history.history import History
-from esewatch.advice.what_if.rpc_latency import added_rpc_latency
+from esewatch.advice.what_if.what_if import added_rpc_latency
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import Hour
 from tests.advice.histories import DAY, HOUR, NOON, opening, store

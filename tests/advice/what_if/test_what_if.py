@@ -371,7 +371,7 @@ def of_works(works: list[float]) -> History:
     return msgspec.structs.replace(maintained(), defrag_passes=defrag, checksum_passes=checks)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=2 * EXAMPLES, deadline=None)
 @drawn(WORKS, st.floats(900, 86400), st.floats(900, 86400))
 def test_a_longer_window_never_lengthens_the_days_of_a_pass(
     works: list[float], one: float, other: float

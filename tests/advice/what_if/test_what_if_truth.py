@@ -12,7 +12,7 @@ import pytest
 
 from eselab.base.plan import DAY
 from esewatch.advice.base.estimate import Estimate, WhatIfChange
-from esewatch.advice.history.history import History, history
+from esewatch.advice.history.history import History, histories
 from esewatch.advice.what_if.what_if import what_if, what_ifs
 from esewatch.config import Policy
 from tests.advice.closed_loop import NOON, RIGHT, Agent, settings_with, world
@@ -64,7 +64,7 @@ def held(folder: Path, seed: int, times: float) -> Held:
     running.close()
     agent.read(asked_at + AFTER * DAY)
     agent.close()
-    found = history(agent.folder.state, settings, *key)
+    found = histories(agent.folder.state, settings)[key]
     # The day of the change is of neither window.
     return _against(answers.defrag_days, found, asked_at + DAY)
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from esewatch.advice.history.history import History
-from esewatch.advice.window.instance_advice import instance_advice
-from esewatch.advice.window.window import WindowAdvice, window_advice
+from esewatch.advice.window.window import WindowAdvice, instance_advice, window_advice
 from esewatch.config import Policy
 from tests.advice.histories import NOON, passes, store
 

@@ -38,11 +38,12 @@ def test_runs_that_stop_beside_the_end_tell_of_another_window() -> None:
 def test_only_two_openings_in_a_row_tell_of_another_window() -> None:
     once = [*nightly_runs(1, 3, ago=2), *nightly_runs(2)]
     unlike = [*nightly_runs(1, 1, ago=2), *nightly_runs(1, 3, ago=1), *nightly_runs(1)]
-    twice = [*nightly_runs(2, 3, ago=1), *nightly_runs(1)]
+    twice = [*nightly_runs(2, 3, ago=2), *nightly_runs(2)]
 
     assert restarts(used(store(defrag_runs=once))) == {}
     assert restarts(used(store(defrag_runs=unlike))) == {}
-    assert restarts(used(store(defrag_runs=twice))) == {opening(1) + 4 * HOUR: -HOUR}
+    assert restarts(used(store(defrag_runs=twice), nights=4)) == {opening(2) + 4 * HOUR: -HOUR}
+    assert restarts(used(store(defrag_runs=nightly_runs(8, 3)), nights=8)) == {}
 
 
 def test_two_nights_that_end_early_among_others_are_no_other_window_but_three_are() -> None:
@@ -68,17 +69,10 @@ def test_a_stop_of_the_instance_shows_nothing_of_the_window() -> None:
     assert [each.off for each in used(store(defrag_runs=runs, off=by_day))] == [-HOUR] * 3
 
 
-def test_less_than_half_an_hour_at_the_end_is_the_window_while_it_lasts() -> None:
-    lasting = used(store(defrag_runs=nightly_runs(8, 3.75)), nights=8)
-    assert restarts(lasting) == {}
-    since_two = [*nightly_runs(6, ago=2), *nightly_runs(2, 3.75)]
-    assert restarts(used(store(defrag_runs=since_two), nights=8)) == {}
-    but_one = [*nightly_runs(6, 3.75, ago=1), *nightly_runs(1)]
-    assert restarts(used(store(defrag_runs=but_one), nights=8)) == {}
+def test_less_than_half_an_hour_at_the_end_is_the_window() -> None:
     before = [*nightly_runs(6, 3.75, ago=2), *nightly_runs(2)]
-    found = restarts(used(store(defrag_runs=before), nights=8))
-    assert max(found) == opening(2) + 4 * HOUR
-    assert found[max(found)] == -900
+    for runs in (before, nightly_runs(8, 3.75)):
+        assert restarts(used(store(defrag_runs=runs), nights=8)) == {}
     longer = used(store(defrag_runs=nightly_runs(8, 4.25)), nights=8)
     assert len(restarts(longer)) == 7
 

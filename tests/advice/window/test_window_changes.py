@@ -1,7 +1,6 @@
 """When the advice on a window changed, and until when another window was kept."""
 
-from esewatch.advice.window.window import window_advice
-from esewatch.advice.window.window_changes import window_changes
+from esewatch.advice.window.window import window_advice, window_changes
 from esewatch.config import Policy
 from esewatch.fold.state.state import BadPage
 from tests.advice.histories import DAY, NOON, nightly_runs, passes, store

@@ -708,7 +708,7 @@ def test_a_database_that_was_not_begun_in_time_is_no_good_news(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, disk = str(write_edb(tmp_path / "a.edb").path), OneDisk()
-    monkeypatch.setattr("esewatch.cli.scan.scan_options.Topology", lambda: disk)
+    monkeypatch.setattr("esewatch.cli.scan.command.Topology", lambda: disk)
     (device,) = disk.devices_of(path)
     of_another_scan = DeviceLock(device)
     assert of_another_scan.acquire()

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from esewatch.cli.demo.agent import Figures, ShownForecast, look
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_address
 
 ROW = '{"databases":[{"computer":"c","database":"/d/a b.edb","name":"a b","model":"window"}]}'
@@ -46,7 +47,7 @@ def answering(databases: str, advice: str = '{"advice":[]}', page: str = "") -> 
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 def test_figures_advice_and_the_first_sentence_of_the_page_are_put_together() -> None:

@@ -24,6 +24,7 @@ from tests.support.demo_run import (
     stand_in,
     wait_until,
 )
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_address
 
 
@@ -138,7 +139,7 @@ def test_on_a_terminal_the_screen_fits_and_keys_do_what_they_say(
     small = demo.wait_for("esewatch demo", lambda lines: len(lines) <= 12)
     assert max(map(len, small)) <= 40
     demo.type(b"q")
-    assert demo.process.wait(60) == 0
+    assert demo.process.wait(PATIENCE) == 0
 
 
 @pytest.mark.slow
@@ -158,7 +159,7 @@ def test_a_terminal_of_80x24_shows_the_stories_and_the_sentence_of_the_one_under
     assert max(map(len, screen)) <= 80
     assert len([line for line in screen if line.startswith("[")]) == 11
     demo.type(b"q")
-    assert demo.process.wait(60) == 0
+    assert demo.process.wait(PATIENCE) == 0
 
 
 def test_while_the_past_is_lived_through_keys_wait_and_the_bar_grows(
@@ -196,7 +197,7 @@ def test_whatever_ends_it_nothing_goes_on(
     else:
         assert isinstance(end, signal.Signals)
         demo.process.send_signal(end)
-    status = demo.process.wait(300)
+    status = demo.process.wait(PATIENCE)
     assert gone(children)
     assert not listens(demo.address)
     assert {path.name for path in tmp_path.iterdir()} == {"demo"}
@@ -210,7 +211,7 @@ def test_a_child_that_does_not_listen_is_killed(attended: Callable[..., Attended
     demo.wait_for("33%")
     children = wait_until("all run", lambda: children_of(demo.process.pid, 4))
     demo.type(b"\x03")
-    assert demo.process.wait(20) == 0
+    assert demo.process.wait(PATIENCE) == 0
     assert gone(children)
 
 
@@ -220,7 +221,7 @@ def test_kill_9_of_the_demo_ends_its_processes(attended: Callable[..., Attended]
     demo.wait_for("33%")
     children = wait_until("all run", lambda: children_of(demo.process.pid, 4))
     demo.process.kill()
-    demo.process.wait(10)
+    demo.process.wait(PATIENCE)
     assert wait_until("all are gone", lambda: gone(children))
 
 
@@ -235,4 +236,4 @@ def test_under_nohup_the_end_of_the_terminal_does_not_end_it(tmp_path: Path) -> 
         time.sleep(0.5)
         assert demo.poll() is None
         os.kill(demo.pid, signal.SIGTERM)
-        assert demo.wait(300) == 1
+        assert demo.wait(PATIENCE) == 1

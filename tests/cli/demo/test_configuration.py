@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.demo.configuration import (
+from esewatch.cli.demo.agent import (
     choose_address,
     configuration,
     local_url,

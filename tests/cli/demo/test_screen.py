@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.demo.events import LastEvents, event_line
-from esewatch.cli.demo.screen import ScreenView, draw
+from esewatch.cli.demo.screen import LastEvents, ScreenView, draw, event_line
 from esewatch.cli.demo.stories import FORECAST, STORIES
 from esewatch.model import Event
 

@@ -352,6 +352,14 @@ def test_a_counter_log_tells_its_zone_or_is_taken_for_utc(site: Site, zone: str)
     assert ("time_zone_assumed" in site.names()) == (not zone)
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+def test_a_configured_zone_that_a_counter_log_contradicts_is_told(site: Site, zone: str) -> None:
+    site.write_counters(zone="(W. Europe Daylight Time)(-120)")
+    entry = "name: counters, type: perfmon_csv, path: 'logs/*.csv'"
+    site.configure(f"sources: [{{{entry}, timezone: {zone}}}]\n")
+    assert ("time_zone_contradicted" in site.names()) == (zone == "America/New_York")
+
+
 def test_a_snapshot_that_was_never_there_is_told(site: Site) -> None:
     site.configure("sources: [{name: snap, type: page_scan, paths: ['snap/*.edb']}]\n")
     found = site.named("snapshot_never")
@@ -386,10 +394,12 @@ def test_a_server_clock_ahead_is_told(site: Site) -> None:
     assert site.named("clock_skew")["source"] == "logs"
 
 
-def test_old_logs_are_a_silent_source(site: Site) -> None:
-    site.write_events(datetime.now(UTC) - 3 * DAY)
+def test_old_logs_are_a_silent_computer(site: Site) -> None:
+    """Of ESE events alone after two weeks, and then nobody is asked to act."""
+    site.write_events(datetime.now(UTC) - 15 * DAY)
     site.write_counters()
-    assert site.names() == ["source_silent"]
+    silent = site.named("computer_silent")
+    assert (silent["computer"], silent["needs_person"]) == ("ex01", False)
 
 
 def test_two_machines_of_one_short_name_are_told(site: Site) -> None:

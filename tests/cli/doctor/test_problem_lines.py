@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from esewatch.cli.doctor.problem_lines import json_lines, text_lines
+from esewatch.cli.doctor.command import json_lines, text_lines
 from esewatch.expose.pages.problems.problem import Problem
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from esewatch.cli import MODULES, main
 from esewatch.cli.help.completion import SHELLS
+from tests.support.patience import PATIENCE
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -32,7 +33,7 @@ def ask_bash(text: str, *words: str) -> set[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert done.stderr == ""
     return set(done.stdout.split())
@@ -62,7 +63,7 @@ def test_fish_offers_commands_and_values(
             capture_output=True,
             text=True,
             check=True,
-            timeout=30,
+            timeout=PATIENCE,
         )
         return {row.split("\t")[0] for row in done.stdout.splitlines()}
 
@@ -85,7 +86,7 @@ def test_zsh_takes_the_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert "_esewatch" in done.stdout
     assert done.stderr == ""

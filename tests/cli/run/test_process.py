@@ -1,9 +1,17 @@
-"""The process of the daemon: what the system lets it have."""
+"""The process of the daemon: what the system lets it have, and its end, to be started again, when
+nobody folds or serves any more."""
 
 import subprocess
 import sys
+import threading
+from typing import cast
 
 import pytest
+
+from esewatch.cli.run.process import Request, SignalRequests, _wait
+from esewatch.daemon.loop import Daemon
+from esewatch.expose.http.server import HttpServer
+from tests.support.crashes import Crashed, crashing
 
 LIMITED = """
 import resource, sys
@@ -21,3 +29,35 @@ main(["run"])
 def test_it_may_open_as_many_files_as_the_system_allows_anybody() -> None:
     # 200 files of each source stay open: of six sources they would be more than the usual 1,024.
     assert subprocess.run([sys.executable, "-c", LIMITED], check=False).returncode == 200
+
+
+class NoRequests:
+    """No signal comes, and the thread found no memory to say that it has ended."""
+
+    def next(self) -> Request | None:
+        return None
+
+
+class Server:
+    """A server that serves, or no longer does."""
+
+    def __init__(self, *, alive: bool) -> None:
+        self._alive = alive
+
+    def is_alive(self) -> bool:
+        return self._alive
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("serves", [False, True])
+def test_a_thread_that_ended_without_a_word_ends_the_process(serves: bool) -> None:
+    reader = threading.current_thread()
+    if serves:
+        reader = threading.Thread(target=lambda: None)
+        reader.start()
+        reader.join(20)
+    requests = cast("SignalRequests", NoRequests())
+    server = cast("HttpServer", Server(alive=serves))
+    with crashing() as ends, pytest.raises(Crashed):
+        _wait(cast("Daemon", None), server, requests, reader)
+    assert ends == [70]

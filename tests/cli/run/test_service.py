@@ -14,9 +14,10 @@ import pytest
 from esewatch.cli import main
 from esewatch.cli.run import command
 from esewatch.cli.run.log_output import LOG_BYTES, set_up_logging
+from esewatch.cli.run.process import SignalRequests
 from esewatch.cli.run.service import State, run_as_service
-from esewatch.cli.run.signals import SignalRequests
 from esewatch.model import EsewatchError
+from tests.support.patience import PATIENCE
 
 
 class Manager:
@@ -65,7 +66,7 @@ def test_a_service_runs_until_the_manager_orders_its_end_and_ends_in_good_order(
 
     def work() -> int:
         assert threading.current_thread() is threading.main_thread()
-        assert manager.running.wait(10)
+        assert manager.running.wait(PATIENCE)
         assert manager.order is not None
         threading.Thread(target=manager.order).start()
         assert asked() == "stop"
@@ -82,7 +83,7 @@ def test_a_stop_that_is_ordered_while_the_daemon_is_loaded_is_not_lost() -> None
     interrupts = signal.getsignal(signal.SIGINT)
 
     def work() -> int:
-        assert manager.running.wait(10)
+        assert manager.running.wait(PATIENCE)
         assert manager.order is not None
         manager.order()
         requests = SignalRequests()

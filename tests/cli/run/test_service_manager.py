@@ -14,6 +14,7 @@ import pytest
 from esewatch.cli.run import service
 from esewatch.cli.run.service import Manager, run_as_service
 from esewatch.model import EsewatchError
+from tests.support.patience import PATIENCE
 
 STOP, PAUSE, INTERROGATE, SHUTDOWN = 1, 2, 4, 5
 NOT_STARTED_BY_MANAGER, NO_SUCH_SERVICE, NOT_IMPLEMENTED = 1063, 1060, 120
@@ -114,7 +115,7 @@ class Advapi:
         thread.start()
         while not self.not_registered and (order := self.orders.get(timeout=10)) is not None:
             self.answers.append(HANDLER(self._handler)(order, 0, None, None))
-        thread.join(10)
+        thread.join(PATIENCE)
         return 1
 
     def _register(self, name: str, handler: int, _context: None) -> int:
@@ -186,7 +187,7 @@ def test_windows_starts_the_service_asks_for_it_and_ends_it_in_good_order(
     assert advapi.answers == [0, NOT_IMPLEMENTED, 0]
 
 
-def test_windows_is_told_of_a_failure_so_that_it_starts_the_service_again(
+def test_windows_gets_the_exit_status_of_a_service_that_could_not_start(
     manager: Manager, advapi: Advapi
 ) -> None:
     failed = {**STOPPED, "dwWin32ExitCode": 1066, "dwServiceSpecificExitCode": 2}

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from esewatch.cli.scan import scan_options
+from esewatch.cli.scan import command
 from esewatch.scan.position import Positions
 from esewatch.scan.reading.reading import DatabaseFile
 from tests.cli.one_disk import OneDisk
@@ -25,6 +25,7 @@ from tests.scan.faulty import Disk, disk_below
 from tests.support.campaign import COMMAND, number_of
 from tests.support.edb import Edb, write_edb
 from tests.support.figures import record
+from tests.support.patience import PATIENCE
 from tests.support.samples import sample
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,8 +38,8 @@ BAD = {"dissect-SRUDB-16-bad-pages.dat": list(range(143, 159))}
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the positions."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(scan_options, "Topology", OneDisk)
-    monkeypatch.setattr(scan_options, "yield_the_disk", lambda: None)
+    monkeypatch.setattr(command, "Topology", OneDisk)
+    monkeypatch.setattr(command, "yield_the_disk", lambda: None)
     return tmp_path / "state" / "esewatch" / "scan"
 
 
@@ -555,7 +556,7 @@ def test_a_pipe_that_nobody_reads_any_more_ends_the_scan(edb: Edb) -> None:
     done = run_scan("--rate", "64K", edb.path.parent, stdout=write)
     os.close(write)
 
-    assert done.wait(20) == 0
+    assert done.wait(PATIENCE) == 0
     assert done.stderr is not None
     assert b"Traceback" not in done.stderr.read()
     done.stderr.close()
@@ -573,7 +574,7 @@ def run_scan(
 
 
 def wait_for(path: Path, pattern: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not list(path.glob(pattern)):
         assert time.monotonic() < deadline
         assert process.poll() is None
@@ -603,7 +604,7 @@ def killed_until_done(edb: Edb, state: Path, kills: int) -> dict[str, Any]:
     seen = b""
     for _ in range(kills):
         process = run_scan(*words)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while process.poll() is None and time.monotonic() < deadline:
             now = b"".join(file.read_bytes() for file in state.glob("*.json"))
             if now not in (b"", seen):
@@ -616,7 +617,7 @@ def killed_until_done(edb: Edb, state: Path, kills: int) -> dict[str, Any]:
     words.remove("--rate")
     words.remove("512K")
     process = run_scan(*words)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert err == b""
     found: dict[str, Any] = json.loads(out)
     return found

@@ -18,6 +18,7 @@ USES: dict[str | int | None, str] = {
     **dict.fromkeys((1221, 1646), "`ese_database_free_bytes`"),
     **dict.fromkeys((3027, 9871), "nothing"),
     **dict.fromkeys(checkdb_results.EVENTS, "`sqlserver_checkdb_*`"),
+    **dict.fromkeys((1074, 6005, 6006), "`not_heard`"),
     None: "its `state`",
 }
 """What becomes of an event, by its `state`, else by its id."""

@@ -5,7 +5,6 @@ import gzip
 import importlib
 import importlib.util
 import random
-import subprocess
 import sys
 import threading
 from array import array
@@ -15,9 +14,9 @@ from types import ModuleType
 import pytest
 
 from esewatch.ese.pages import kernels
+from esewatch.ese.pages.kernels import Kernel
 from esewatch.ese.pages.layout import BLANK, GOOD, LARGEST_SMALL, PAGE_SIZES, SUSPECT
-from esewatch.model import EsewatchError
-from tests.support.kernels import KERNELS, Kernel, compiled_kernel
+from tests.support.kernels import KERNELS, compiled_kernel
 from tests.support.obvious_checksum import flipped, page_class, seal
 from tests.support.samples import sample
 
@@ -241,43 +240,18 @@ def chosen() -> ModuleType:
     return module
 
 
-def test_the_quickest_kernel_that_is_there_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_compiled_kernel_is_chosen_where_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled_kernel()
     pages, classes = mixed(8192)
     names = []
-    for missing in (None, "esewatch.ese.pages._kernel", "numpy"):
+    for missing in (None, "esewatch.ese.pages._kernel"):
         if missing:
             monkeypatch.setitem(sys.modules, missing, None)
         module = chosen()
         names.append(module.NAME)
 
         assert module.classify(pages, 8192, FIRST) == classes
-    assert names == ["compiled", "numpy", "python"]
-
-
-def test_numpy_that_cannot_be_loaded_is_an_error_of_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "esewatch.ese.pages._kernel", None)
-    module = chosen()
-    monkeypatch.setitem(sys.modules, "esewatch.ese.pages.kernel_numpy", None)
-
-    assert module.NAME == "numpy"
-    with pytest.raises(EsewatchError, match=r"^numpy is installed and cannot be loaded: "):
-        module.classify(bytes(4096), 4096, 1)
-
-
-def test_numpy_is_not_loaded_before_it_is_used() -> None:
-    script = (
-        "import sys; sys.modules['esewatch.ese.pages._kernel'] = None; "
-        "from esewatch.ese.pages import kernels; print(kernels.NAME, 'numpy' in sys.modules); "
-        "kernels.classify(bytes(4096), 4096, 1); print('numpy' in sys.modules)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-
-    assert ended.stdout.split() == ["numpy", "False", "True"]
+    assert names == ["compiled", "python"]
 
 
 @pytest.mark.parametrize(

@@ -75,3 +75,29 @@ def test_a_number_of_a_list_stands_before_or_behind_its_label() -> None:
 def test_a_value_keeps_its_spelling_behind_a_letter_that_is_longer_in_lower_case() -> None:
     text = "İİ online defragmentation is beginning a full pass on database 'E:\\İ\\Priv06.EDB'."
     assert fields_of_text(700, text, True, None)[0] == "E:\\İ\\Priv06.EDB"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [r"J:\sg.43\priv43.edb", r"D:\St. Gallen\priv1.edb", r"C:\Program Files\v6.5 x\a.edb"],
+)
+@pytest.mark.parametrize("behind", ["", "\n", "\n\nFor more information, see events.asp."])
+def test_an_unquoted_path_goes_to_the_end_of_its_sentence(behind: str, path: str) -> None:
+    def named(event_id: int, text: str) -> object:
+        database, fields = fields_of_text(event_id, text.format(path) + behind, True, None)
+        return database or fields.get("to_folder") or fields.get("last_log")
+
+    assert named(221, "Ending the copy or backup of the file {}.") == path
+    assert named(217, "Error (-1018) during backup of a database (file {}).") == path
+    assert named(218, "Error (-1018) during copy or backup of file {}.") == path
+    assert named(701, "completed a full pass on database {}.") == path
+    assert named(204, "restoring from backup folder x and forward logfiles in folder {}.") == path
+    assert named(224, r"Deleting log files E:\L\E0001.log to {}.") == path
+    text = "Ending the backup of the file {}. Not all data in the file has been read (read 5 bytes"
+    assert named(222, text) == path
+
+
+def test_a_count_below_zero_is_kept_as_it_is() -> None:
+    assert fields_of_text(721, "-5 bad checksums", True, None)[1]["bad_checksums"] == -5
+    stats = fields_of_text(737, "Runtime scan stats: 99, -5", True, None)[1]
+    assert stats == {"run_pages": 99, "run_bad_checksums": -5}

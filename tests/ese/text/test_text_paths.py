@@ -25,6 +25,9 @@ HEAD = "Information Store (3932) SG1: "
         (467, "Datenbank {}: Der Index 'Von.Neu' der Tabelle \"T1\" ist beschädigt (0)."),
         (721, "Die Prüfung der Datenbank {} ist fertig. 70 Seiten gesehen"),
         (736, "La maintenance de la base {} commence."),
+        (221, "Das Kopieren oder Sichern der Datei {} wird beendet."),
+        (221, "Fin de la copie ou de la sauvegarde du fichier {}."),
+        (220, "Se inicia la copia de seguridad del archivo {} (tamaño 458 Mb)."),
     ],
 )
 @pytest.mark.parametrize("instance", ["SG1", ""])
@@ -49,6 +52,16 @@ def test_numbers_whose_order_another_language_may_change_are_left_out() -> None:
 
 def test_a_path_between_letters_without_spaces() -> None:
     assert read(700, f"{HEAD}データベース'{PATH}'のパスを開始しています。").database == PATH
+
+
+@pytest.mark.parametrize(
+    "path", [r"J:\sg.43\priv43.edb", r"D:\a.db.old\mail.que", r"\\srv\x.edb-alt\priv.edb"]
+)
+@pytest.mark.parametrize(
+    "behind", ["", ".", "のバックアップを終了", "。", ". Ende", " ist fertig."]
+)
+def test_an_unquoted_path_is_taken_whole(behind: str, path: str) -> None:
+    assert read(221, f"{HEAD}Sicherung von {path}{behind}").database == path
 
 
 def test_a_path_that_is_wrapped() -> None:

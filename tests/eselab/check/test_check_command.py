@@ -28,6 +28,7 @@ from tests.eselab.commanding import (
 )
 from tests.support.campaign import COMMAND, some
 from tests.support.figures import record
+from tests.support.patience import PATIENCE
 
 
 def checked(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, list[Any], str]:
@@ -137,7 +138,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(folder: Path) -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def damaged(folder: Path, chance: random.Random) -> str:

@@ -152,6 +152,7 @@ def test_only_an_update_says_how_long_its_reads_took() -> None:
     assert [each.latency_read for each in run_load(plan(*both), 1)] == [None, None]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -9,7 +9,7 @@ import pytest
 from eselab.disk.disk import RealDisk, SimDisk, SimFile, _Content
 from eselab.disk.file import File
 from eselab.disk.log_file import FILE_BYTES, GENERATION_BYTES, HEADER_BYTES, LogFile
-from eselab.storage.transaction_log.log_header import header_page
+from eselab.storage.transaction_log.log import header_page
 from esewatch.ese.logs.log_header import LogHeader, parse_log_header
 from esewatch.ese.logs.segments import SegmentCheck, Segments
 from tests.support.each import of_each

@@ -68,6 +68,7 @@ def test_more_than_the_file_system_has_is_not_begun(tmp_path: Path) -> None:
         bench(tmp_path).need(1 << 60)
 
 
+@pytest.mark.slow
 def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     found = bench(tmp_path).engine("run", SMALL, 600.0)
     with (tmp_path / "run" / "events.jsonl").open("a") as file:
@@ -87,6 +88,7 @@ def test_a_log_that_is_not_there_is_told(tmp_path: Path) -> None:
         found.readings()
 
 
+@pytest.mark.slow
 def test_a_configuration_that_makes_no_sense_is_told(tmp_path: Path) -> None:
     found = bench(tmp_path).engine("run", SMALL, 600.0)
 

@@ -10,6 +10,7 @@ import pytest
 from eselab.lab import experiments
 from eselab.lab.__main__ import main
 from tests.eselab.lab.examples import RESULT
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_esewatch_becomes_the_lab() -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE,
         )
         return done.returncode, done.stdout, done.stderr
 

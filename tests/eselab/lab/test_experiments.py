@@ -71,6 +71,7 @@ def test_each_experiment_asks_one_question_and_names_its_article() -> None:
         assert all(sentence.endswith(".") for sentence in each.setup)
 
 
+@pytest.mark.slow
 def test_old_ratio_says_what_advise_says(tmp_path: Path) -> None:
     told = Told(tmp_path)
     findings = old_ratio.run(told.bench, pages=200, days=3.0)
@@ -142,6 +143,7 @@ def test_users_wait_for_eseutil_and_hardly_for_the_online_scan(
     assert told.count == EXPERIMENTS["scan-kindness"].steps
 
 
+@pytest.mark.slow
 def test_what_the_article_says_in_words_gets_no_figure(kindness: tuple[Told, Findings]) -> None:
     _, findings = kindness
 
@@ -177,6 +179,7 @@ def test_the_first_pass_of_zeroing_makes_more_logs_than_a_later_one(tmp_path: Pa
     assert told.count == EXPERIMENTS["zeroing"].steps
 
 
+@pytest.mark.slow
 def test_without_a_completed_pass_nothing_is_made_up(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 1, lambda: None)
     run = bench.engine("quiet", checksum_parallel.plan(["lun7"], 100), 30.0)
@@ -373,9 +376,8 @@ SMALL: dict[str, Callable[[Bench], Findings]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("old-ratio", marks=pytest.mark.slow), "scan-kindness"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["old-ratio", "scan-kindness"])
 def test_what_is_repeatable_comes_out_the_same_a_second_time(name: str, tmp_path: Path) -> None:
     def lines(folder: str) -> list[bytes]:
         findings = SMALL[name](Bench(tmp_path / folder, 3, lambda: None))

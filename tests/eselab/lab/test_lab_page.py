@@ -10,7 +10,7 @@ from eselab.lab.output import signal_cells
 from scripts.lab_page import INTRODUCTION, document
 from tests.eselab.lab.examples import RESULT
 
-PAGE = Path(__file__).parents[3] / "docs" / "lab.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "lab.md"
 
 
 def test_the_page_has_the_introduction_and_a_section_for_each_result() -> None:

@@ -106,7 +106,6 @@ def severities(names: Collection[str]) -> set[tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.e2e
-@pytest.mark.beside
 def test_each_bad_side_raises_its_alert_and_no_good_one_any(tmp_path: Path) -> None:
     signals = {
         (name, signal.case): signal for name, each in EXPERIMENTS.items() for signal in each.signals

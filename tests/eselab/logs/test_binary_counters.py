@@ -35,6 +35,7 @@ def of_others(lines: list[str]) -> list[str]:
     return [line for line in lines if not line.startswith(CACHE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generation", ["2007", "current"])
 def test_text_and_binary_log_of_a_run_lead_to_what_the_truth_says(
     tmp_path: Path, generation: str

@@ -165,6 +165,7 @@ def lines_of(folder: Path) -> list[tuple[int, list[str]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generation", ["2007", "current"])
 def test_windows_logs_of_a_run_lead_to_what_the_truth_says(tmp_path: Path, generation: str) -> None:
     changes = {"generation": generation, "copies": [{"computer": "EX02"}]}

@@ -153,7 +153,7 @@ def test_what_is_held_back_reaches_the_ledger_before_the_log(tmp_path: Path) -> 
 def test_a_scan_with_that_began_after_the_error_clears_it(tmp_path: Path) -> None:
     logs = Logs(tmp_path, instances=1)
     begin(logs)
-    reports, chance = logs.reports["db1"], random.Random(1)
+    reports, chance = logs.reports["db1"], random.Random(2)
     path, kinds = path_of(tmp_path, "db1"), []
     for begun_first in (True, False):
         for step in (reports.scan_begun, lambda: reports.page_error(trouble(chance)))[
@@ -222,6 +222,7 @@ def check_kills(folder: Path, kills: int, seed: int, *, every: int = 1) -> None:
         shutil.rmtree(copy)
 
 
+@pytest.mark.slow
 def test_five_kills_leave_the_truth_of_what_is_in_the_logs(tmp_path: Path) -> None:
     check_kills(tmp_path, 5, 1)
 

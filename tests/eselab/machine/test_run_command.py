@@ -31,6 +31,7 @@ from tests.eselab.commanding import (
     run,
     started,
 )
+from tests.support.patience import PATIENCE
 
 
 def example(words: list[str]) -> list[str]:
@@ -290,7 +291,7 @@ def test_paced_time_comes_to_the_present_and_takes_faults_from_its_standard_inpu
         wait_for("the fault", lambda: b'"flip_two"' in truth.read_bytes())
         process.stdin.close()
         rest = process.stderr.read().decode()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         assert "a line of the standard input is no fault: " in rest
         assert "a line of the standard input: there is no database c" in rest
     last = datetime.strptime(last_time(tmp_path / "run"), "%m/%d/%Y %H:%M:%S.%f")

@@ -47,6 +47,7 @@ def damage(disk: SimDisk, number: int) -> None:
     file.sync()
 
 
+@pytest.mark.slow
 def test_after_each_crash_all_that_was_flushed_is_there_and_the_work_goes_on() -> None:
     life = built(60, cache_pages=20)
     life.database.store.checkpoint()

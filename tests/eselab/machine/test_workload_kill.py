@@ -72,6 +72,7 @@ def check_kills(place: Path, kills: int, seed: int) -> None:
     assert written > kills // 4
 
 
+@pytest.mark.slow
 def test_five_kills_lose_no_message_that_was_durable(tmp_path: Path) -> None:
     check_kills(tmp_path, 5, 1)
 

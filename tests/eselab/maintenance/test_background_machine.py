@@ -51,6 +51,7 @@ def info(folder: Path, now: float) -> dict[str, str]:
     return dict(sample.labels)
 
 
+@pytest.mark.slow
 def test_an_active_copy_is_scanned_all_day_and_no_window_is_told(tmp_path: Path) -> None:
     now = run(tmp_path, current_plan(), 12.0)
     events = told(tmp_path)
@@ -216,7 +217,8 @@ def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     assert check_random(tmp_path / "run", seed, days=9.0)["102"] > 0
 
 
-@pytest.mark.parametrize("seed", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_a_machine_that_is_killed_again_and_again_keeps_all_mail(tmp_path: Path, seed: int) -> None:
     chance, folder = random.Random(seed), tmp_path / "run"
     plan = random_current(chance, faults=0, roles=False)

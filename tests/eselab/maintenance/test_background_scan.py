@@ -184,6 +184,7 @@ def test_a_read_that_fails_aborts_the_scan_of_a_passive_copy() -> None:
     assert found.run() == [(717,), (745, 241, 0.0, 240)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_pass_through_any_kills_and_stops_sees_each_page_once(seed: int) -> None:
     chance, found, told = random.Random(seed), made(1200), list[Told]()

@@ -67,7 +67,8 @@ def flip(file: Path, page: int, *bits: int) -> None:
             opened.write(bytes([byte ^ 1 << bit % 8]))
 
 
-@pytest.mark.parametrize("cache", ["keep", pytest.param("drop", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", ["keep", "drop"])
 def test_a_copy_is_scanned_as_a_passive_one_and_the_active_one_as_before(
     tmp_path: Path, cache: str
 ) -> None:

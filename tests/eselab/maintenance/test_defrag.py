@@ -288,9 +288,10 @@ def test_counters_are_of_its_own_work_alone() -> None:
     assert counted.defrag_pages_dirtied > counted.defrag_pages_freed > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kept", "low", "high"),
-    [(10, 0.5, 5), pytest.param(3, 1, 8, marks=pytest.mark.slow), (2, 100, None)],
+    [(10, 0.5, 5), (3, 1, 8), (2, 100, None)],
 )
 def test_pages_read_for_a_page_freed_tell_how_much_is_left_to_do(
     kept: int, low: float, high: float | None

@@ -85,6 +85,7 @@ def test_a_skipped_night_ends_what_runs_and_the_next_night_is_as_ever(tmp_path: 
     assert found[2] == (25 * HOUR, 702)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "event_id"), [("flip_one", 399), ("flip_two", 474)])
 def test_a_flip_ahead_of_the_scan_is_found_by_its_next_read(
     tmp_path: Path, kind: FaultKind, event_id: int

@@ -126,6 +126,7 @@ def test_an_invocation_whose_time_is_over_does_nothing() -> None:
     assert life.work.due(DAY) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_round_through_any_kills_counts_each_page_that_it_freed_once(seed: int) -> None:
     chance, life = random.Random(seed), Life(filled(3000, kept=10))

@@ -168,6 +168,7 @@ def test_what_is_deleted_behind_a_pass_on_pages_that_it_read_already_is_left_to_
     assert raw(found.disk).count(MARK) == len(found.records())
 
 
+@pytest.mark.slow
 def test_a_pass_goes_on_in_the_next_invocation_with_all_its_counts() -> None:
     whole, parts = filled(records=12_000), filled(records=12_000)
     deleted = [found.delete(range(0, 12_000, 60)) for found in (whole, parts)]

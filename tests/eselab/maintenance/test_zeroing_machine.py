@@ -162,9 +162,10 @@ def test_on_more_random_plans(tmp_path: Path, seed: int) -> None:
     assert check_random(tmp_path / "run", seed)["102"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "kills"),
-    [(0, 3), *(pytest.param(seed, 8, marks=pytest.mark.slow) for seed in (0, 1, 2))],
+    [(0, 3), *((seed, 8) for seed in (0, 1, 2))],
 )
 def test_a_machine_that_is_killed_again_and_again_keeps_all_mail(
     tmp_path: Path, seed: int, kills: int

@@ -100,6 +100,7 @@ def test_all_records_are_read_after_crashes_that_were_recovered(
     expect_read(file_of(life.disk, tmp_path), life.disk, NAME)
 
 
+@pytest.mark.slow
 @each_page_size
 def test_the_tables_of_a_database_are_listed_after_any_crash(
     page_size: int, tmp_path: Path

@@ -11,9 +11,8 @@ from tests.eselab.readers.table import HEAD, SAID, rows
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "engine.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "page_size", [8192, *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES if n != 8192)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("page_size", SIZES)
 def test_the_page_has_what_is_measured_and_every_value_is_read(page_size: int) -> None:
     measured = list(rows([page_size]))
     assert [each.state for each in measured] == list(SAID)

@@ -32,6 +32,7 @@ def ranges_hold(tree: BTree, model: Model, chance: random.Random) -> None:
         assert tree.get(start) == model.get(start)
 
 
+@pytest.mark.slow
 @each_page_size
 @of_each(range(6))
 def test_a_random_history_is_that_of_a_dict(seed: int, page_size: int) -> None:
@@ -50,6 +51,7 @@ def test_a_random_history_is_that_of_a_dict(seed: int, page_size: int) -> None:
     assert most > 5
 
 
+@pytest.mark.slow
 @of_each(range(20))
 def test_after_a_crash_the_tree_is_that_of_whole_transactions(seed: int) -> None:
     chance = random.Random(seed)

@@ -65,6 +65,7 @@ def used_bytes(store: Store, number: int) -> int:
     return store.page_size - node.header_size(store.page_size) - 4 - node.free_bytes(page)
 
 
+@pytest.mark.slow
 @each_page_size
 @of_each(range(6))
 def test_merging_loses_and_reorders_nothing(seed: int, page_size: int) -> None:

@@ -109,6 +109,7 @@ def test_object_ids_go_on_after_a_crash_from_those_of_the_catalog() -> None:
     assert [name for name, _ in database.tables()] == [*SYSTEM, "b", "a", "c"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_tables_and_records_are_those_of_plain_dicts_through_aborts_and_crashes(seed: int) -> None:
     chance = random.Random(seed)

@@ -63,6 +63,7 @@ def change(page: bytearray, model: Model, chance: random.Random) -> None:
                 node.replace(page, at, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_size", SIZES)
 @of_each(range(5))
 def test_random_operations_are_those_of_a_sorted_list(seed: int, page_size: int) -> None:

@@ -29,6 +29,7 @@ from tests.expose.examples import NOW, PRIV03, PRIV06, STRANGE, example, many
 from tests.expose.html import Page, assert_self_contained
 from tests.expose.serving import FakeDaemon, ask, connect, port_of, serving, wait_until
 from tests.support.calls import Calls
+from tests.support.patience import PATIENCE
 
 KEY = ("computer", "database")
 LOCAL = {"X-Esewatch": "1", "Content-Type": "application/json"}
@@ -224,14 +225,14 @@ def test_pages_wait_for_their_turn_also_at_a_server_that_began_again() -> None:
     class Busy(FakeDaemon):
         def overview(self) -> Overview:
             made.release()
-            assert go.wait(20)
+            assert go.wait(PATIENCE)
             return super().overview()
 
     with serving(Busy()) as server, ThreadPoolExecutor(32) as browsers:
         for _ in range(2):
             go.clear()
             pages = [browsers.submit(ask, server, "/computer") for _ in range(32)]
-            assert all(made.acquire(timeout=10) for _ in range(PAGES_AT_ONCE))
+            assert all(made.acquire(timeout=PATIENCE) for _ in range(PAGES_AT_ONCE))
             assert wait_until(lambda: server.connections == 32)
             go.set()
             assert {each.result(20).status for each in pages} == {200}
@@ -247,12 +248,12 @@ def test_pages_that_wait_for_the_state_hold_up_no_scrape() -> None:
     class Busy(FakeDaemon):
         def overview(self) -> Overview:
             waiting.release()
-            assert go.wait(20)
+            assert go.wait(PATIENCE)
             return super().overview()
 
     with serving(Busy()) as server, ThreadPoolExecutor(67) as browsers:
         pages = [browsers.submit(ask, server, "/computer") for _ in range(64)]
-        assert waiting.acquire(timeout=10)
+        assert waiting.acquire(timeout=PATIENCE)
         scrapes = [browsers.submit(ask, server, "/metrics") for _ in range(3)]
         try:
             assert [each.result(5).status for each in scrapes] == [200] * 3
@@ -489,7 +490,7 @@ def test_a_large_body_is_refused_before_it_comes(server: HttpServer, size: int) 
 def test_a_refused_body_is_dropped_and_the_connection_stays(
     server: HttpServer, path: str, status: int
 ) -> None:
-    with closing(HTTPConnection("127.0.0.1", port_of(server), timeout=10)) as client:
+    with closing(HTTPConnection("127.0.0.1", port_of(server), timeout=PATIENCE)) as client:
         for _ in range(2):
             client.request("POST", path, body=b" " * DROPPED)
             answer = client.getresponse()

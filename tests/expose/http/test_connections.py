@@ -12,6 +12,7 @@ from esewatch.expose.http import connections
 from esewatch.expose.http.web import WebConfiguration
 from tests.expose.serving import FakeDaemon, ask, port_of, serving
 from tests.support.certificates import self_signed, trusting
+from tests.support.patience import PATIENCE
 
 MIB = 1 << 20
 
@@ -39,7 +40,7 @@ def test_a_client_that_goes_in_the_middle_of_an_answer_is_no_news(
     web = with_tls(tmp_path) if secure else None
     with serving(view, web=web) as server:
         for _ in range(5):
-            client = socket.create_connection(("127.0.0.1", port_of(server)), timeout=10)
+            client = socket.create_connection(("127.0.0.1", port_of(server)), timeout=PATIENCE)
             if secure:
                 client = trusting(tmp_path).wrap_socket(client, server_hostname="127.0.0.1")
             with contextlib.closing(client):

@@ -1,16 +1,10 @@
 """The server itself: addresses, its end, and clients that are slow, broken or hostile."""
 
-import asyncio
 import contextlib
 import socket
-import subprocess
-import sys
-import threading
-from collections.abc import Callable
 
 import pytest
 
-from esewatch.expose.http import server as http_server
 from esewatch.expose.http.app import PAGES_AT_ONCE, App
 from esewatch.expose.http.connections import Connection, ConnectionLimits
 from esewatch.expose.http.server import THREADS, HttpServer, Limits, format_address, parse_address
@@ -25,6 +19,8 @@ from tests.expose.serving import (
     serving,
     wait_until,
 )
+from tests.support.crashes import crashing
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_address
 
 SLOW_SECONDS = 4.0
@@ -95,7 +91,7 @@ def test_an_ipv6_address_serves() -> None:
     server.start()
     try:
         assert server.address.startswith("[::1]:")
-        with socket.create_connection(("::1", port_of(server)), timeout=5) as client:
+        with socket.create_connection(("::1", port_of(server)), timeout=PATIENCE) as client:
             client.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert b"200" in client.recv(100)
     finally:
@@ -123,99 +119,21 @@ def test_the_address_is_free_again_after_the_end() -> None:
     again.stop()
 
 
-def test_a_server_that_found_no_memory_serves_again(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Where the thread that serves ends, nobody would hear of anything any more."""
+def test_pages_leave_a_thread_for_scrapes() -> None:
+    assert PAGES_AT_ONCE < THREADS
 
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/-/healthy"])
+def test_an_answer_that_finds_no_memory_ends_the_process(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_memory(*_: object) -> None:
         raise MemoryError
 
-    with serving() as server, connect(server) as client:
-        address, thread, loop = server.address, server._thread, server._loop
-        assert thread is not None
-        assert loop is not None
-        server.watch()
-        assert server._thread is thread
-        client.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert client.recv(1000).startswith(b"HTTP/1.1 200")
-        with monkeypatch.context() as patch:
-            patch.setattr(http_server, "Worker", no_memory)
-            loop.call_soon_threadsafe(setattr, loop, "_run_once", _Once(loop, no_memory))
-            assert wait_until(lambda: not thread.running)
-            with contextlib.suppress(ConnectionResetError):
-                while client.recv(1000):
-                    pass  # the rest of the answer; then it is cut off, or this times out
-            for _ in range(3):
-                server.watch()
-        server.watch()
-        assert server.address == address
-        assert ask(server, "/-/healthy").status == 200
-    assert caplog.text.count("does not serve") == 1
-    assert caplog.text.count("serves again") == 1
-    server.watch()
-    assert server._thread is None
-
-
-_SHORT_OF_MEMORY = """\
-import _thread
-import threading
-
-from esewatch.expose.http import server
-from esewatch.model import EsewatchError
-
-start, begun = _thread.start_new_thread, 0
-
-
-def end_before_the_first_line(*given):
-    global begun
-    begun += 1
-    return start(*given) if begun != 3 else 0
-
-
-_thread.start_new_thread = threading._start_new_thread = end_before_the_first_line
-server._START_SECONDS = 2.0
-http = server.HttpServer(None, "127.0.0.1:0")
-try:
-    http.start()
-except EsewatchError as error:
-    print(error)
-http.stop()
-"""
-
-
-def test_a_process_whose_server_found_no_memory_for_a_thread_comes_to_its_end() -> None:
-    """It ends to be started again; one that hangs instead is never started."""
-    done = subprocess.run(
-        [sys.executable, "-c", _SHORT_OF_MEMORY],
-        capture_output=True, text=True, timeout=30, check=True,
-    )  # fmt: skip
-    assert done.stdout.startswith("the HTTP server did not start on 127.0.0.1:")
-
-
-class _Once:
-    """Of a loop, one turn that fails; those after it do not."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, fail: Callable[[], None]) -> None:
-        self._loop, self._fail = loop, fail
-
-    def __call__(self) -> None:
-        del self._loop._run_once  # type: ignore[attr-defined]
-        self._fail()
-
-
-def test_no_request_needs_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for a thread that finds no memory for its first line would never end."""
-
-    def start(_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with serving() as server:
-        with monkeypatch.context() as patch:
-            patch.setattr(threading.Thread, "start", start)
-            found = {ask(server, path).status for path in ("/", "/metrics", "/-/healthy")}
-        assert found == {200}
-    assert PAGES_AT_ONCE < THREADS
+    monkeypatch.setattr(App, "_answer", no_memory)
+    with serving() as server, crashing() as ends:
+        ask(server, path)
+        assert ends == [70]
 
 
 def test_the_end_comes_soon_while_clients_hold_on(caplog: pytest.LogCaptureFixture) -> None:

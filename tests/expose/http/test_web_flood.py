@@ -24,6 +24,7 @@ from tests.expose.web_process import Served, served
 from tests.support.campaign import number_of
 from tests.support.certificates import self_signed, trusting
 from tests.support.figures import record
+from tests.support.patience import PATIENCE
 
 SLOW = 500
 AGAIN = b"Too many requests with a body at once. Try again."
@@ -140,7 +141,7 @@ def test_no_malformed_handshake_harms_anybody(tmp_path: Path) -> None:
                 connected.settimeout(0.02)
                 assert b"ese_" not in rest(connected)
         check_unharmed(server, context)
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while server.connections and time.monotonic() < end:
             time.sleep(0.02)
         assert server.connections == 0
@@ -175,11 +176,11 @@ class _Trouble(threading.Thread):
                 self.under_way.set()
 
     def _dial(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self._target.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self._target.port), timeout=PATIENCE)
 
     def end(self) -> None:
         self._stop_asked.set()
-        self.join(20)
+        self.join(PATIENCE)
 
 
 def check_answered(target: Served, calm: Served, scrapes: int, what: str) -> None:
@@ -190,7 +191,7 @@ def check_answered(target: Served, calm: Served, scrapes: int, what: str) -> Non
     trouble = _Trouble(target)
     trouble.start()
     try:
-        assert trouble.under_way.wait(30)
+        assert trouble.under_way.wait(PATIENCE)
         taken = [(calm.seconds(), target.seconds()) for _ in range(scrapes)]
     finally:
         trouble.end()
@@ -231,7 +232,6 @@ def test_beside_500_slow_handshakes_scrapes_are_answered(tmp_path: Path) -> None
 
 
 @pytest.mark.e2e
-@pytest.mark.beside
 def test_a_connection_with_tls_costs_little_memory(tmp_path: Path) -> None:
     web = with_tls(tmp_path)
     with served(web, trusting(tmp_path)) as target, contextlib.ExitStack() as stack:
@@ -256,6 +256,7 @@ def test_no_server_error_in_many_thousand_malformed_requests(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("secure", [False, True])
 def test_over_minutes_scrapes_are_answered(tmp_path: Path, secure: bool) -> None:
     web = with_tls(tmp_path) if secure else None

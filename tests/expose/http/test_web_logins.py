@@ -14,12 +14,11 @@ import bcrypt
 import pytest
 
 from esewatch.expose.http import web as web_module
-from esewatch.expose.http.logins import MAX_KNOWN, Logins
 from esewatch.expose.http.requests import RefusedError
-from esewatch.expose.http.web import WebConfiguration
+from esewatch.expose.http.web import MAX_KNOWN, Logins, WebConfiguration
 from esewatch.model import ConfigError
 from tests.expose.serving import Answer, FakeDaemon, ask, serving
-from tests.support.no_threads import no_first_line
+from tests.support.patience import PATIENCE
 
 LONG = "p" * 100
 HEADERS = "http_server_config: {headers: {Content-Security-Policy: img-src 'none'}}\n"
@@ -192,7 +191,7 @@ def test_a_flood_of_wrong_passwords_holds_up_no_scrape_and_is_refused(
 ) -> None:
     """No check ends before the scrapes are over; each of a known login waits for none of them."""
     stop = threading.Event()
-    calls = counting(monkeypatch, lambda password: password == b"wonder" or stop.wait(60))
+    calls = counting(monkeypatch, lambda password: password == b"wonder" or stop.wait(PATIENCE))
     good = basic("alice", "wonder")
     with serving(web=configured(tmp_path, {"alice": hashed("wonder")})) as server:
         assert ask(server, "/metrics", headers=good).status == 200
@@ -229,7 +228,7 @@ def test_one_address_leaves_places_to_others() -> None:
     go = threading.Event()
 
     def check(password: bytes, hashed_password: bytes) -> bool:
-        go.wait(60)
+        go.wait(PATIENCE)
         return password == hashed_password
 
     users = {"a": "$2b$04$"}
@@ -321,13 +320,3 @@ def test_http_2_is_ignored_with_a_word(tmp_path: Path, caplog: pytest.LogCapture
     with caplog.at_level("INFO"):
         WebConfiguration(tmp_path / "web.yml")
     assert "http2 is ignored: HTTP/1.1 is served" in caplog.text
-
-
-def test_a_login_that_finds_no_thread_holds_nobody_up_and_the_next_is_checked(
-    tmp_path: Path,
-) -> None:
-    web = configured(tmp_path, {"alice": hashed("wonder")})
-    with serving(FakeDaemon(), web=web) as server:
-        with no_first_line():
-            assert ask(server, "/", headers=basic("alice", "wonder")).status == 500
-        assert ask(server, "/", headers=basic("alice", "wonder")).status == 200

@@ -24,6 +24,7 @@ from tests.support.certificates import (
     self_signed,
     trusting,
 )
+from tests.support.patience import PATIENCE
 
 TLS = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
 CLIENTS = f"{TLS}  client_ca_file: ca.pem\n  client_auth_type: RequireAndVerifyClientCert\n"
@@ -68,7 +69,7 @@ def test_tls_1_1_is_not_spoken(tmp_path: Path) -> None:
 def test_a_kept_connection_answers_each_request(tmp_path: Path) -> None:
     with serving(web=configured(tmp_path)) as server:
         kept = http.client.HTTPSConnection(
-            "127.0.0.1", port_of(server), timeout=10, context=trusting(tmp_path)
+            "127.0.0.1", port_of(server), timeout=PATIENCE, context=trusting(tmp_path)
         )
         with contextlib.closing(kept):
             ports = set()
@@ -322,7 +323,7 @@ def test_a_client_that_sends_its_request_with_the_handshake_is_answered(tmp_path
     with serving(web=configured(tmp_path)) as server:
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         speaker = trusting(tmp_path).wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
-        with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as plain:
+        with socket.create_connection(("127.0.0.1", port_of(server)), timeout=PATIENCE) as plain:
             while True:
                 try:
                     speaker.do_handshake()

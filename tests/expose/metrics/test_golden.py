@@ -30,6 +30,7 @@ from esewatch.fold.state.state import (
     BackupEvent,
     BackupTotals,
     BadPage,
+    Channel,
     CopyVerdict,
     CounterState,
     Damage,
@@ -44,6 +45,7 @@ from esewatch.fold.state.state import (
     series,
 )
 from esewatch.fold.state.summaries import COMPLETIONS, LIFETIME_DAYS, ReportedFigure, uninitialized
+from tests.support.patience import PATIENCE
 from tests.support.tools import require
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -342,6 +344,7 @@ def golden_state() -> State:
     return State(
         sources={log.name: log, counters.name: counters},
         hosts={"ex01": host},
+        channels={("ex01", ""): Channel(computer="ex01", channel="", stretches=[(NOW, NOW)])},
         instances={("ex01", "sg06"): _instance()},
         devices={("ex01", "naa.600508b1001c"): _device()},
         databases={(each.computer, each.database): each for each in databases},
@@ -431,7 +434,7 @@ def test_promtool_finds_nothing_to_say(snapshot: Snapshot) -> None:
         input=snapshot.render()[0],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -235,7 +235,7 @@ def test_the_latest_completed_pass_is_told_with_its_own_clock() -> None:
 
 def test_a_stopped_instance_interrupts_its_pass() -> None:
     one = watched(transitions=pack([Transition(NOW - 600, 1, 700)]))
-    stopped = Instance(computer="ex01", ese_instance="SG06", stops=[NOW - 60])
+    stopped = Instance(computer="ex01", ese_instance="SG06", life=[(NOW - 60, 0, 103)])
 
     assert values(state_of(one), "ese_pass_running")["defrag"] == 1
     after = state_of(one, instances=(stopped,))
@@ -534,11 +534,11 @@ def test_own_families_tell_build_and_commits_and_never_when_they_were_born() -> 
     commits = commit_histogram()
     commits.observe(0.004)
     own = own_families(
-        commits, version="9.9", python_version="3.11.2", kernel="numpy", proc="/nowhere"
+        commits, version="9.9", python_version="3.11.2", kernel="python", proc="/nowhere"
     )
     found = series(own)
 
-    build = frozenset({("version", "9.9"), ("python_version", "3.11.2"), ("kernel", "numpy")})
+    build = frozenset({("version", "9.9"), ("python_version", "3.11.2"), ("kernel", "python")})
     assert found["esewatch_build_info", build] == 1
     assert found["esewatch_journal_commit_duration_seconds_count", frozenset()] == 1
     assert not {name for name, _ in found if name.endswith("_created")}

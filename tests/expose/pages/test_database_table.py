@@ -26,17 +26,16 @@ def figures() -> DatabaseFigures:
     return next(each for each in view.databases if (each.computer, each.database) == PRIV06)
 
 
-@pytest.mark.parametrize(
-    ("allowed", "overdue"), [(None, False), (7 * DAY, False), (DAY, True), (0.0, True)]
-)
-def test_a_verification_is_overdue_by_its_own_deadline(
-    allowed: float | None, overdue: bool
-) -> None:
-    row = row_of(msgspec.structs.replace(figures(), verification_deadline=allowed), NOW)
+@pytest.mark.parametrize(("due", "overdue"), [(None, False), (NOW + DAY, False), (NOW - DAY, True)])
+def test_a_verification_is_overdue_by_the_judgement(due: float | None, overdue: bool) -> None:
+    of = figures()
+    assert of.advice is not None
+    ledger = msgspec.structs.replace(of.advice.ledger, due=due)
+    advice = msgspec.structs.replace(of.advice, ledger=ledger)
+    row = row_of(msgspec.structs.replace(of, advice=advice), NOW)
     assert row.age == pytest.approx(2 * DAY - 208)
     assert row.overdue is overdue
-    never = msgspec.structs.replace(figures(), verified={}, verification_deadline=allowed)
-    assert (row_of(never, NOW).age, row_of(never, NOW).overdue) == (None, False)
+    assert row_of(msgspec.structs.replace(of, verified={}), NOW).age is None
 
 
 def test_the_forecast_is_the_one_with_least_time_left_and_has_a_date() -> None:

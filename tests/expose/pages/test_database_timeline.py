@@ -2,7 +2,7 @@
 
 import pytest
 
-from esewatch.expose.pages.database_timeline import MAX_MOMENTS, database_timeline
+from esewatch.expose.pages.database_page import MAX_MOMENTS, database_timeline
 from esewatch.fold.state.database_state import BadPage, Damage, Database
 from tests.expose.examples import DAY, NOW
 
@@ -56,7 +56,7 @@ def test_restores_acknowledgements_indexes_and_damage_are_told() -> None:
         damage={"logical": Damage(2, [NOW - 9, NOW - 4], [447])},
     )
     assert said(made, restored=NOW - 3) == [
-        "A person acknowledged all damage and all errors.",
+        "The last damage or error up to here was acknowledged.",
         "An index was rebuilt.",
         "The database was restored from a backup.",
         "Report of logical corruption (the last of 2 reports of logical corruption).",

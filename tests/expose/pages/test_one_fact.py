@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
@@ -27,7 +26,7 @@ from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import render_database
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.state.database_state import DatabaseKey
-from tests.expose.examples import DAY, MBX, NOW, NTDS, example
+from tests.expose.examples import DAY, MBX, NOW, NTDS, example, told_of
 from tests.expose.html import Page
 from tests.situations.asking import CONFIGURATION, ask, server_room
 from tests.situations.cases import SITUATIONS
@@ -198,7 +197,7 @@ def test_nor_do_those_of_a_database_whose_maintenance_does_not_run(
 ) -> None:
     state, settings = example(), default_settings()
     told = [
-        msgspec.structs.replace(each, findings=(finding,))
+        told_of(each, finding, verdict="look")
         for each in advise(state, settings, NOW)
         if (each.computer, each.database) == database
     ]

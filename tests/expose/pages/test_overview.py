@@ -6,12 +6,14 @@ import math
 import msgspec
 import pytest
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
+from esewatch.advice.forecast.verdict import HEALTHY
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings, default_settings
 from esewatch.config.settings import DatabaseRule
 from esewatch.expose.formatting import MAX_TEXT, iso_time
-from esewatch.expose.http.overview_json import overview_json
+from esewatch.expose.http.database_list import overview_json
 from esewatch.expose.pages.overview import DatabaseFigures, Overview, overview
 from esewatch.fold.state.state import BackupEvent, BadPage, Database, Instance, State
 from tests.expose.examples import (
@@ -26,13 +28,14 @@ from tests.expose.examples import (
     damaged,
     example,
     exchange_2007,
+    told_of,
 )
 
 
 def view(
     state: State | None = None,
     settings: Settings | None = None,
-    advice: tuple[Advice, ...] = (),
+    advice: tuple[Judgement, ...] | None = None,
 ) -> Overview:
     return overview(state or example(), settings or default_settings(), NOW, advice)
 
@@ -50,10 +53,10 @@ def test_the_worst_database_comes_first_and_observed_ones_last() -> None:
     found = view().databases
     assert (found[0].computer, found[0].database) == PRIV03
     assert [each.tier for each in found] == ["watched"] * 4 + ["observed"] * 2
-    unproven = [each.reasons for each in found if each.status == "attention"]
-    assert [each.status for each in found] == ["bad", *["attention"] * len(unproven), *["ok"] * 4]
-    behind = "may be old: perfmon_csv-1 is not read to its end"
-    assert unproven == [(behind,)]
+    healthy = [each.verdict in HEALTHY for each in found]
+    assert healthy == sorted(healthy)
+    assert found[0].status == "bad"
+    assert figures(PRIV06).reasons == ("may be old: perfmon_csv-1 is not read to its end",)
 
 
 def test_only_a_database_with_a_window_has_a_ratio() -> None:
@@ -75,13 +78,12 @@ def test_the_last_completions_and_the_verification_are_those_of_the_passes() -> 
     assert figures(MBX).running == ("checksum",)
 
 
-def test_reasons_say_what_is_wrong_in_words() -> None:
-    assert figures(PRIV03).reasons == (
-        "3 known bad pages",
-        "1 corrected page",
-        "checksum failed and has not completed since",
-        "no verification is known",
-    )
+def test_what_is_not_judged_yet_has_its_bad_pages_and_is_never_in_order() -> None:
+    found = {(each.computer, each.database): each for each in view(advice=()).databases}
+    assert found[PRIV03].status == "bad"
+    assert found[PRIV03].reasons == ("3 known bad pages", "1 corrected page")
+    assert found[NTDS].status == "attention"
+    assert found[NTDS].ratio is None
 
 
 def test_findings_are_reasons_and_say_nothing_twice() -> None:
@@ -105,7 +107,7 @@ def test_a_finding_alone_asks_for_a_look() -> None:
     failed = Finding("investigate", "1 I/O error in 7 days")
     late = Finding("verification_overdue", "last verified long ago")
     collide = Finding("scans_collide", f"scanned at the same time as {HOSTILE}")
-    said = msgspec.structs.replace(advice, findings=(failed, late, collide))
+    said = told_of(advice, failed, late, collide)
     found = next(
         each for each in view(advice=(said,)).databases if (each.computer, each.database) == PRIV06
     )
@@ -121,11 +123,11 @@ def test_a_finding_alone_asks_for_a_look() -> None:
 
 
 def test_the_keys_of_the_interface_stay_with_advice() -> None:
-    plain = json.loads(overview_json(view()))
-    advised = json.loads(overview_json(view(advice=advise(example(), default_settings(), NOW))))
-    deadline = {"verification_deadline_seconds"}
+    plain = json.loads(overview_json(view(advice=())))
+    advised = json.loads(overview_json(view()))
+    more = {"verification_deadline_seconds", "ratio"}
     keys = {each["database"]: each.keys() for each in plain["databases"]}
-    assert {each["database"]: each.keys() - deadline for each in advised["databases"]} == keys
+    assert {each["database"]: each.keys() - more for each in advised["databases"]} == keys
     assert sum("verification_deadline_seconds" in each for each in advised["databases"]) == 3
 
 
@@ -216,7 +218,13 @@ def test_an_empty_state_is_an_empty_view() -> None:
     assert (found.databases, found.sources, found.hidden, found.ignored) == ((), (), (), 0)
     assert json.loads(overview_json(found)) == {
         "time": "2007-06-26T23:20:00.000Z",
-        "fleet": {"bad": 0, "unverified": 0, "writes_at_risk": 0, "blind": []},
+        "fleet": {
+            "blind": [],
+            "unproven": 0,
+            "judged": 0,
+            "not_judged": "not judged: no source of events or counters is configured. To see what"
+            " is missing, run: esewatch doctor",
+        },
         "databases": [],
     }
 

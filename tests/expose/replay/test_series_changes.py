@@ -17,7 +17,7 @@ from esewatch.config.settings import DatabaseRule, Window
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.expose.metrics.snapshot import families
-from esewatch.expose.replay.replay_names import JUDGED, PREFIXES, replayed_metrics
+from esewatch.expose.replay.replay_names import JUDGED, OF_NOW, PREFIXES, replayed_metrics
 from esewatch.expose.replay.series_changes import Replay, SeriesChange, milliseconds
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
@@ -40,13 +40,13 @@ BEGIN = milliseconds(EPOCH)
 Key = tuple[str, frozenset[tuple[str, str]]]
 
 
-def moments(records: Iterable[Record]) -> list[tuple[int, list[Record]]]:
+def moments(records: Iterable[Record]) -> list[tuple[int, Batch]]:
     def at(record: Record) -> int:
         assert record.time is not None  # type: ignore[union-attr]
         return milliseconds(record.time)  # type: ignore[union-attr]
 
     ordered = sorted(records, key=at)
-    return [(time, list(group)) for time, group in groupby(ordered, key=at)]
+    return [(time, Batch(records=list(group))) for time, group in groupby(ordered, key=at)]
 
 
 def replayed(
@@ -85,7 +85,7 @@ def naive(state: State, settings: Settings, now: float) -> dict[str, float]:
         + "}": sample.value
         for family in families(state, settings, now)
         for sample in family.samples
-        if sample.name.startswith(PREFIXES)
+        if sample.name.startswith(PREFIXES) and sample.name not in OF_NOW
     }
 
 
@@ -205,7 +205,7 @@ def test_the_series_of_steps_are_those_of_the_whole_exposition(
     is_news = False
 
     for time in sorted(steps | set(times)):
-        folder.fold("logs", Batch(records=by_time.get(time, [])))
+        folder.fold("logs", by_time.get(time, Batch()))
         is_news |= time in by_time
         if time not in steps:
             continue
@@ -474,10 +474,9 @@ def test_the_agent_its_sources_and_judgements_of_the_present_have_no_past() -> N
         name
         for name in CATALOGUE
         if (name.startswith("esewatch_") and not name.startswith("esewatch_policy_"))
-        or name == "esewatch_policy_source_silent_seconds"
         or name.startswith("process_")
         or CATALOGUE[name].labels == ("source",)
-        or name in JUDGED
+        or name in JUDGED | OF_NOW
     }
 
 
@@ -506,7 +505,8 @@ def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Re
 
     for step in range(-(-first // every) * every, last + 1, every):
         while moment is not None and moment[0] <= step:
-            folder.fold("logs", Batch(records=moment[1], caught_up=True))
+            moment[1].caught_up = True
+            folder.fold("logs", moment[1])
             moment = next(pending, None)
         folder.expire(step / 1000)
         made = advice_families(advise(folder.state, SETTINGS, step / 1000))

@@ -78,7 +78,7 @@ def test_a_bad_page_of_the_future_is_still_a_bad_page() -> None:
     assert (bad.page, bad.last, bad.history) == (17, NOW - HOUR, False)
 
 
-@pytest.mark.parametrize("time", [at(1601, 1, 1), at(1969, 12, 31), 0.0])
+@pytest.mark.parametrize("time", [at(1601, 1, 1), at(1969, 12, 31), 0.0, at(1970, 12, 31)])
 def test_a_bad_page_of_no_time_is_still_a_bad_page(time: float) -> None:
     folder = fold(event(700, NOW - HOUR), event(474, time, page_number=17))
     entry = folder.state.databases["ex01", LABEL]
@@ -115,7 +115,7 @@ def test_what_is_no_time_or_more_than_a_day_ahead_is_not_believed(time: float) -
     assert source(fold(event(700, time))).implausible == 1
 
 
-@pytest.mark.parametrize("time", [NOW + DAY, 1.0, at(1980, 1, 1)])
+@pytest.mark.parametrize("time", [NOW + DAY, at(1971, 1, 2), at(1980, 1, 1)])
 def test_up_to_a_day_ahead_and_any_past_is_believed(time: float) -> None:
     assert source(fold(event(700, time))).implausible == 0
 

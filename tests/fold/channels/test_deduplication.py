@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from esewatch.fold.channels import deduplication
 from esewatch.fold.channels.deduplication import (
-    MAX_HEARD,
     MAX_INTERVALS,
     STEP,
     add,
@@ -17,6 +16,7 @@ from esewatch.fold.channels.deduplication import (
     contains,
     cover,
 )
+from esewatch.fold.channels.hours_heard import MAX_HEARD
 from esewatch.fold.passes.transitions import count
 from esewatch.fold.state.state import Channel
 from esewatch.model import Batch, Coverage, Record

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.fold.channels.hours_heard import MAX_DAYS, last_before, note, note_all
+from esewatch.fold.channels.hours_heard import MAX_DAYS, first_after, last_before, note, note_all
 from tests.support.records import DAY, HOUR
 
 TIMES = st.lists(st.floats(-300 * DAY, 300 * DAY), max_size=200)
 
 
 @given(TIMES, st.floats(-300 * DAY, 300 * DAY), st.randoms(use_true_random=False))
-def test_the_last_hour_with_a_record_is_known_in_any_order(
+def test_the_hours_before_and_after_with_a_record_are_known_in_any_order(
     times: list[float], asked: float, rng: random.Random
 ) -> None:
     rows, again = bytearray(), bytearray()
@@ -28,6 +28,8 @@ def test_the_last_hour_with_a_record_is_known_in_any_order(
 
     assert rows == again
     assert last_before(rows, asked) == (max(before) * HOUR + HOUR if before else None)
+    after = [hour for hour in hours if hour > asked // HOUR]
+    assert first_after(rows, asked) == (min(after) * HOUR + HOUR if after else math.inf)
 
 
 def test_all_hours_of_a_range_are_noted_and_no_more_than_are_kept() -> None:
@@ -52,3 +54,4 @@ def test_a_time_that_cannot_be_is_no_hour(damaged: float) -> None:
 
     assert rows == bytearray()
     assert last_before(rows, damaged) is None
+    assert first_after(rows, damaged) == math.inf

@@ -15,6 +15,7 @@ from esewatch.fold.databases.integrity import (
     count_pages,
     known_bad_pages,
     last_verifications,
+    unreadable_scan,
     verifies,
 )
 from esewatch.fold.folder import Folder
@@ -95,6 +96,41 @@ def test_a_later_whole_scan_without_bad_pages_clears_all() -> None:
 def test_a_scan_that_began_before_the_error_does_not_clear_it() -> None:
     found = folder_of([event(717, 0), mismatch(17, HOUR), checksum(2 * HOUR)])
     assert bad(found) == [(17, "uncorrectable", False)]
+
+
+@pytest.mark.parametrize(
+    ("event_id", "counts"),
+    [
+        (721, {"bad_checksums": -5, "pages_seen": 100}),
+        (721, {"bad_checksums": 0, "pages_seen": 0}),
+        (721, {"bad_checksums": 0, "pages_seen": -5}),
+        (722, {"bad_checksums": 0, "pages_seen": 0}),
+        (737, {"run_pages": 0, "run_bad_checksums": 0, "pages_seen": 0}),
+        (737, {"run_pages": 99, "run_bad_checksums": -5, "pages_seen": 100}),
+        (732, {"run_pages": 0, "run_bad_checksums": 0, "pages_seen": 0}),
+    ],
+)
+def test_a_count_below_zero_and_no_page_seen_prove_nothing(
+    event_id: int, counts: dict[str, int]
+) -> None:
+    begun = {721: 717, 722: 718, 737: 736, 732: 717}[event_id]
+    fields: Any = {"seconds": 208, "days": 1, **counts}
+    folder = folder_of([event(begun, 0), event(event_id, HOUR, fields=fields)])
+    assert (verified(folder), bad(folder)) == ({}, [])
+    assert unreadable_scan(the_database(folder), views(folder)) is None
+
+
+@pytest.mark.parametrize(("begun", "event_id"), [(717, 721), (718, 722), (717, 732), (736, 737)])
+def test_a_completion_without_its_numbers_proves_nothing(begun: int, event_id: int) -> None:
+    def last(*events: Event) -> float | None:
+        folder = folder_of(events)
+        assert verified(folder) == {}
+        return unreadable_scan(the_database(folder), views(folder))
+
+    done = event(event_id, HOUR, fields={})
+    assert last(event(begun, 0), done) == last(done) == EPOCH + HOUR
+    assert last(event(begun, 0), mismatch(17, 60), done) is None
+    assert last(event(begun, 0), event(725, 60)) is None
 
 
 def test_a_summary_with_bad_pages_and_no_page_event_latches_one_unlocated_page() -> None:
@@ -193,13 +229,13 @@ def test_a_page_beyond_a_thousand_costs_no_walk_through_them(
     more = [mismatch(page, page) for page in range(1000, 1500)]
     folder.fold("logs", Batch(records=[*more], caught_up=True))
     assert walked == []
-    assert the_database(folder).bad_pages_overflow == {"uncorrectable": (500, EPOCH + 1499)}
+    assert count_pages(known_bad_pages(the_database(folder), views(folder))) == 1500
 
 
 @pytest.mark.parametrize("repaired", [[7], range(1000)])
 def test_a_thousand_pages_make_room_once_some_are_good(repaired: Sequence[int]) -> None:
     folder = folder_of([mismatch(page, page) for page in range(1000)])
-    integrity.acknowledge(the_database(folder), dict.fromkeys(repaired, EPOCH + 2000), 0.0)
+    folder.acknowledge("ex01", LABEL, dict.fromkeys(repaired, EPOCH + 2000))
     assert count_pages(known_bad_pages(the_database(folder), views(folder))) == 1000 - len(repaired)
     new = [mismatch(page, 3000) for page in (5000, 5001)]
     folder.fold("logs", Batch(records=[*new], caught_up=True))

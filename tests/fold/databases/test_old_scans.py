@@ -10,6 +10,7 @@ from esewatch.fold.databases.integrity import (
     ScanCircumstances,
     known_bad_pages,
     last_verifications,
+    unreadable_scan,
 )
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes import passes
@@ -148,3 +149,11 @@ def test_of_a_long_archive_the_youngest_clean_scans_are_kept() -> None:
     folder.fold("logs", Batch(records=[*old]))
     assert verified(folder) == {"online_scan": EPOCH + 59 * DAY + HOUR}
     assert len(the_database(folder).old_proofs) == MAX_PROOFS
+
+
+def test_the_last_scan_of_unknown_result_stays_known_beside_the_proofs() -> None:
+    unread = [each for day in range(20) for each in (event(717, DAY * day + HOUR * 3),
+              event(721, DAY * day + HOUR * 4, fields={}))]  # fmt: skip
+    folder = folder_of([*scan(HOUR, 2 * HOUR), *unread, *later(60)[60:]])
+    assert verified(folder) == {"online_scan": ENDED}
+    assert unreadable_scan(the_database(folder), views(folder)) == EPOCH + 19 * DAY + 4 * HOUR

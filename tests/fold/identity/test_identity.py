@@ -29,6 +29,15 @@ SHARE = "\\\\server\\share\\a.edb"
         ("//?/unc/Server/Share//A.edb", SHARE),
         ("C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb", LABEL),
         ("C:/$SNAP_201912161234_VOLUMEE$/MDB06/priv06.edb", LABEL),
+        ("E:\\MDB06\\.\\priv06.edb", LABEL),
+        ("E:/./MDB06/././priv06.edb", LABEL),
+        ("\\\\?\\E:\\.\\MDB06\\priv06.edb", LABEL),
+        ("\\\\.\\E:\\MDB06\\.\\priv06.edb", LABEL),
+        ("\\\\Server\\Share\\.\\A.edb", SHARE),
+        ("\\\\?\\UNC\\Server\\.\\Share\\A.edb", SHARE),
+        ("C:\\$SNAP_201912161234_VOLUMEE$\\.\\MDB06\\priv06.edb", LABEL),
+        ("E:\\.MDB06\\..\\priv06.edb", "e:\\.mdb06\\..\\priv06.edb"),
+        ("/var/./Lib/A.edb", "/var/./Lib/A.edb"),
         ("C:/Snapshots/priv06.edb", None),
         ("/var/Lib//A.edb", "/var/Lib//A.edb"),
         ("/var/lib\\\\a.edb", "/var/lib\\\\a.edb"),
@@ -61,3 +70,15 @@ def test_a_database_lies_on_the_device_of_its_rule_or_of_its_nearest_volume() ->
     assert device_of(known, {"f:": "4"}, Settings()) is None
     rule = DatabaseRule(match="*priv06.edb", device="lun7")
     assert device_of(known, volumes, Settings(databases=[rule])) == "lun7"
+
+
+@pytest.mark.parametrize("name", ["temp.edb", "C:\\x\\TMP.EDB", "f:/db01/TEMPCHKSUM1.EDB"])
+@pytest.mark.parametrize("event_id", [474, 542, 700, 326])
+def test_what_is_logged_of_a_temporary_database_is_counted_and_of_no_database(
+    name: str, event_id: int
+) -> None:
+    state = folder_of([event(event_id, 0, database=name, fields={"page_number": 5})]).state
+    assert state.databases == {}
+    assert state.hosts["ex01"].events == {"ESE": {event_id: 1}}
+    near = name[:-4] + "1.mdb"
+    assert folder_of([event(474, 0, database=near, fields={"page_number": 5})]).state.databases

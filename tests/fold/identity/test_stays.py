@@ -13,6 +13,7 @@ from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.owners import MAX_INSTANCES
+from esewatch.fold.instances.restores import restored
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import Database
@@ -27,7 +28,22 @@ def of(name: str, event_id: int, time: float, database: str = "", **changes: Any
     return event(event_id, time, ese_instance=name, database=database, **changes)
 
 
-RESTORED = (of("SG1", 700, 0, LABEL), of("SG1", 448, 100, LABEL), of("SG1", 205, DAY))
+def restore(time: float, logs: str = "") -> list[Event]:
+    """204 and 205 of a restore, whose instance no event names."""
+    fields = {"to_folder": logs}
+    return [of("", 204, time - 60, fields=fields), of("", 205, time)]
+
+
+def up(name: str, time: float) -> Event:
+    return of(name, 105, time)
+
+
+RESTORED = (
+    of("SG1", 700, 0, LABEL),
+    of("SG1", 448, 100, LABEL),
+    *restore(DAY),
+    up("SG1", DAY + HOUR),
+)
 RENAMED = of("Mail Berlin", 700, 2 * DAY, LABEL)
 
 
@@ -36,7 +52,12 @@ def entry_of(folder: Folder, label: str = LABEL) -> Database:
 
 
 def damaged(*records: Event, label: str = LABEL) -> bool:
-    return bool(known_damage(entry_of(folder_of(records), label), {}))
+    return is_damaged(folder_of(records), label)
+
+
+def is_damaged(folder: Folder, label: str = LABEL) -> bool:
+    entry = entry_of(folder, label)
+    return bool(known_damage(entry, {}, restored(folder.state, entry)))
 
 
 def test_a_restored_database_is_mended_whatever_its_group_is_called_later() -> None:
@@ -44,32 +65,31 @@ def test_a_restored_database_is_mended_whatever_its_group_is_called_later() -> N
         assert not damaged(*order), order
 
 
+LOGS = {"SG1": "e:\\sg1", "SG2": "e:\\sg2"}
 MOVED = (
     of("SG1", 700, 0, LABEL),
     of("SG2", 700, 0, OTHER),
     of("SG2", 448, 100, OTHER),
-    of("SG1", 205, DAY),
     of("SG1", 700, 2 * DAY, OTHER),
+    *(of(name, 301, HOUR, fields={"log_file": f"{at}\\E00.log"}) for name, at in LOGS.items()),
+    *(up(name, 4 * DAY) for name in LOGS),
 )
 
 
 def test_a_restore_of_the_group_that_it_moves_to_mends_nothing() -> None:
-    for order in permutations(MOVED):
+    for order in (MOVED, MOVED[::-1]):
         assert damaged(*order, label=OTHER), order
-        assert damaged(*order, of("SG2", 205, 3 * DAY), label=OTHER), order
-        assert not damaged(*order, of("SG1", 205, 3 * DAY), label=OTHER), order
-
-
-def test_a_restore_that_failed_before_a_renaming_mends_nothing() -> None:
-    for order in permutations((*RESTORED, of("SG1", 454, DAY - 60), RENAMED)):
-        assert damaged(*order), order
+        assert damaged(*order, *restore(DAY, "E:\\SG1\\"), label=OTHER), order
+        assert damaged(*order, *restore(3 * DAY, LOGS["SG2"]), label=OTHER), order
+        assert not damaged(*order, *restore(3 * DAY, LOGS["SG1"]), label=OTHER), order
+        assert not damaged(*order, *restore(DAY, LOGS["SG2"]), label=OTHER), order
 
 
 def test_an_acknowledgement_holds_after_a_renaming() -> None:
     folder = folder_of(RESTORED[:2])
     acknowledge(folder, "ex01", LABEL, [])
     folder.fold("logs", Batch(records=[RENAMED]))
-    assert not known_damage(entry_of(folder), {})
+    assert not is_damaged(folder)
 
 
 def nights(count: int, name: str, first: int = 0) -> list[Record]:
@@ -146,6 +166,9 @@ def test_in_a_journal_of_an_earlier_version_the_instance_had_it_from_the_beginni
     folder = folder_of([*nights(3, "SG1"), of("SG1", 448, 2 * DAY, LABEL)])
     entry_of(folder).instances = {}
     assert interrupted(folder) == 3
-    folder.fold("logs", Batch(records=[of("SG1", 205, 4 * DAY), of("Sales", 700, 5 * DAY, LABEL)]))
+    folder.fold(
+        "logs",
+        Batch(records=[*restore(4 * DAY), up("SG1", 4 * DAY), of("Sales", 700, 5 * DAY, LABEL)]),
+    )
     assert interrupted(folder) == 3
-    assert not known_damage(entry_of(folder), {})
+    assert not is_damaged(folder)

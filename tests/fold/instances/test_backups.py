@@ -76,8 +76,8 @@ def test_the_next_backup_is_at_work_whatever_became_of_the_one_before() -> None:
 
 
 def test_a_stopped_instance_ends_its_backup() -> None:
-    assert at_work(instance((HOUR, 210), stops=[NOW - 60]), NOW) is False
-    assert at_work(instance((HOUR, 210), stops=[NOW - 2 * HOUR]), NOW) is True
+    assert at_work(instance((HOUR, 210), life=[(NOW - 60, 0, 103)]), NOW) is False
+    assert at_work(instance((HOUR, 210), life=[(NOW - 2 * HOUR, 0, 104)]), NOW) is True
 
 
 def test_where_no_backup_was_ever_seen_nothing_is_said() -> None:

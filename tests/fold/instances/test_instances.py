@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.fold.folder import Folder
-from esewatch.fold.instances.instances import MAX_ENGINES, MAX_STOPS, engine_changes
-from esewatch.fold.state.damage import known_damage
+from esewatch.fold.instances.instances import MAX_ENGINES, MAX_LIFE, engine_changes
+from esewatch.fold.passes.passes import MAX_TRANSITIONS, SLACK
 from esewatch.fold.state.state import Instance
 from esewatch.model import Batch, Event
-from tests.support.records import DAY, EPOCH, HOUR, event, folder_of, the_database
+from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
 
 
 def instance_of(*events: Event, settings: Any = None) -> Instance:
@@ -129,8 +129,13 @@ def test_only_what_changes_something_is_written_to_the_journal() -> None:
         (event(103, 7, database=""), True),
         (event(210, 8, database=""), True),
         (event(105, 9, database=""), True),
-        (event(302, 9, database=""), False),
-        (event(326, 10), False),
+        (event(302, 9, database=""), True),
+        (event(326, 10), True),
+        (event(326, 11, database="other.edb"), True),
+        (event(326, 10.5, database="another.edb"), False),
+        (event(507, 12), False),
+        (event(103, HOUR, database=""), True),
+        (event(507, HOUR), True),
     ):
         folder.changed.clear()
         folder.fold("logs", Batch(records=[record]))
@@ -150,27 +155,30 @@ def test_the_version_is_that_of_the_instance_alone() -> None:
 
 
 def test_as_many_stops_as_transitions_are_kept() -> None:
-    stops = instance_of(*(event(103, at, database="") for at in range(MAX_STOPS + 9))).stops
-    assert (len(stops), stops[-1]) == (MAX_STOPS, EPOCH + MAX_STOPS + 8)
+    life = instance_of(*(event(103, at, database="") for at in range(MAX_LIFE + 9))).life
+    assert MAX_LIFE >= MAX_TRANSITIONS + SLACK
+    assert (len(life), life[-1]) == (MAX_LIFE, (EPOCH + MAX_LIFE + 8, 0, 103))
 
 
-def test_as_many_starts_as_stops_are_kept_in_any_order() -> None:
-    times = [*range(MAX_STOPS + 9), 3]
-    starts = instance_of(*(start(at) for at in reversed(times))).starts
-    assert starts == [EPOCH + at for at in range(9, MAX_STOPS + 9)]
+def test_the_last_starts_are_kept_in_any_order_and_each_once() -> None:
+    times = [*range(MAX_LIFE + 9), 3]
+    starts = instance_of(*(start(at) for at in reversed(times))).times_of({102})
+    assert starts == [EPOCH + at for at in range(9, MAX_LIFE + 9)]
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_a_restore_ends_damage_unless_recovery_failed_in_the_hour_before(*, reverse: bool) -> None:
-    damage = event(539, 0)
-    restored = event(205, 5 * HOUR, database="")
-    failed = event(454, 4.5 * HOUR, database="")
-    later = event(104, 9 * HOUR, database="")
-    cases: tuple[tuple[list[Event], set[str]], ...] = (
-        ([damage, restored, later], set()),
-        ([damage, failed, restored, later], {"divergence"}),
-        ([damage, event(205, HOUR, database=""), failed, restored, later], set()),
-    )
-    for records, stands in cases:
-        folder = folder_of(records[::-1] if reverse else records)
-        assert set(known_damage(the_database(folder), {})) == stands
+@pytest.mark.parametrize("event_id", [301, 325, 326, 328])
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_many_logs_and_databases_in_a_row_the_first_is_kept(event_id: int, order: int) -> None:
+    between = event(105, 9, database="")
+    records = [*(event(event_id, at) for at in (*range(9), *range(10, 19))), between]
+    life = instance_of(*sorted(records, key=lambda each: each.time or 0.0)[::order]).life
+    assert life == [
+        (EPOCH, 0, event_id),
+        (EPOCH + 9, 0, 105),
+        (EPOCH + 10, 0, event_id),
+    ]
+
+
+def test_what_a_tool_starts_and_stops_is_no_life_of_the_instance() -> None:
+    work = [event(each, 5, process="eseutil", database="") for each in (102, 105, 103)]
+    assert instance_of(start(0), *work).life == [(EPOCH, 0, 102)]

@@ -82,6 +82,14 @@ def test_wall_clock_and_work_seconds_are_never_mixed() -> None:
     assert done.started == EPOCH + HOUR
 
 
+@pytest.mark.parametrize("replays", ["R", "U"])
+def test_a_detach_that_is_replayed_interrupts_nothing(replays: str) -> None:
+    scan = [event(736, 0), event(327, HOUR, instance_state=replays)]
+    assert views(folder_of(scan))["checksum"].interrupted == 0
+    scan[1] = event(327, HOUR, instance_state="D")
+    assert views(folder_of(scan))["checksum"].interrupted == 1
+
+
 @pytest.mark.parametrize("stop", [103, 104, 327])
 def test_a_stop_or_detach_interrupts_what_is_open(stop: int) -> None:
     database = DATABASE if stop == 327 else ""

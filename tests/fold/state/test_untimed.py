@@ -62,7 +62,7 @@ def test_logical_damage_and_bad_pages_of_a_scan_are_not_lost() -> None:
 def test_nothing_stops_or_is_backed_up_at_an_unknown_time() -> None:
     folder = folded(event(700, 0), untimed(103), untimed(104), untimed(210), untimed(213))
     (instance,) = folder.state.instances.values()
-    assert (instance.stops, instance.backup_events) == ([], [])
+    assert (instance.life, instance.backup_events) == ([], [])
     assert views(folder)["defrag"].current is not None
 
 

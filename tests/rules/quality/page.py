@@ -1,6 +1,4 @@
-"""Writes docs/alerts.md: all alerts, and how they did on months of logs.
-
-    python -m tests.rules.quality.page PAGE [VERDICTS]
+"""docs/reference/alerts.md: all alerts, and how they did on months of logs.
 
 The first part is made of alerts/*.yml. The second is made of the verdicts that the long test
 wrote; where there are none it stays as it is.
@@ -8,7 +6,6 @@ wrote; where there are none it stays as it is.
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -32,7 +29,7 @@ Generated from `alerts/*.yml` and from the long tests; do not edit.
 `critical` wakes somebody, `warning` is a ticket, `info` is for a dashboard and the weekly digest.
 An alert of two severities is listed twice: in Alertmanager the critical one inhibits the warning,
 but for pages, corruption, divergence, a failed recovery and a halted log.
-Some critical alerts outlive their agent. For both see [alertmanager](alertmanager.md).
+Some critical alerts outlive their agent. For both see [alertmanager](../alertmanager.md).
 """
 
 QUALITY = "## Quality"
@@ -45,7 +42,7 @@ def alerts_part() -> str:
         lines = ["| alert | severity | for | what |", "| --- | --- | --- | --- |"]
         for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
             for rule in group["rules"]:
-                link = f"[{rule['alert']}](runbooks/{rule['alert']}.md)"
+                link = f"[{rule['alert']}](../runbooks/{rule['alert']}.md)"
                 what = rule["annotations"]["summary"].replace("|", "\\|")
                 hold = rule.get("for", "–")
                 lines.append(f"| {link} | {rule['labels']['severity']} | {hold} | {what} |")
@@ -119,38 +116,31 @@ def write(verdicts: Sequence[Verdict]) -> None:
     """Keep the verdicts for the page, where `make test-campaign` asks for figures: those of a
     part of the months would take the place of all.
     """
+    file = _kept()
+    if file and campaign.WHOLE:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{json.dumps(each)}\n" for each in verdicts), encoding="utf-8")
+
+
+def _kept() -> Path | None:
     figures = os.environ.get(VARIABLE)
-    if figures and campaign.WHOLE:
-        path = Path(figures).with_name(NAME)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{json.dumps(each)}\n" for each in verdicts), encoding="utf-8")
+    return Path(figures).with_name(NAME) if figures else None
 
 
-def read(path: Path) -> list[Verdict]:
+def read() -> list[Verdict]:
     """What `write` kept."""
+    file = _kept()
+    if file is None or not file.exists():
+        return []
     found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in file.read_text(encoding="utf-8").splitlines():
         kind, fault, alert, bound, after, others, infos = json.loads(line)
         found.append(Verdict(kind, fault, alert, bound, after, tuple(others), tuple(infos)))
     return found
 
 
-def page(old: str, verdicts: Sequence[Verdict]) -> str:
-    """The page; without verdicts its second part is that of the old one."""
-    kept = old.partition(QUALITY)
-    before = f"{alerts_part()}\n{trial_part()}\n"
-    return before + (quality_part(verdicts) if verdicts else kept[1] + kept[2])
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the page; returns the exit status."""
-    target = Path(arguments[0])
-    paths = [Path(name) for name in arguments[1:]]
-    verdicts = [each for path in paths if path.exists() for each in read(path)]
-    old = target.read_text(encoding="utf-8") if target.exists() else ""
-    target.write_text(page(old, verdicts), encoding="utf-8", newline="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def written_anew(old: str) -> str:
+    """The page; without kept verdicts its second part is that of the old one."""
+    verdicts = read()
+    quality = quality_part(verdicts) if verdicts else "".join(old.partition(QUALITY)[1:])
+    return f"{alerts_part()}\n{trial_part()}\n{quality}"

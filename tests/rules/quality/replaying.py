@@ -9,7 +9,7 @@ from pathlib import Path
 from esewatch.expose.replay.replay_names import replayed_metrics
 from esewatch.expose.replay.replay_text import Grid, Placed, family_of, month_text
 from esewatch.expose.replay.series_changes import Replay, Series, SeriesChange, milliseconds
-from esewatch.model import Record
+from esewatch.model import Batch, Record
 from tests.rules.expressions import alerts, recorded, recording_rules, uses
 from tests.rules.quality.backfill import STEP
 from tests.rules.quality.month import DAY, END, HOUR, START, Course, Month
@@ -49,7 +49,6 @@ def healthy(month: Month) -> dict[tuple[str, str], Course]:
         ("esewatch_source_missed_records_total", source): [(START, 0.0)],
         ("esewatch_source_unrebuilt_from_timestamp_seconds", source): [],
         ("esewatch_source_unrebuilt_until_timestamp_seconds", source): [],
-        ("esewatch_policy_source_silent_seconds", source): [(START, 36 * HOUR)],
         ("esewatch_perf_object_present", f'computer="{month.computer}",name="Online Defrag"'): (
             always
         ),
@@ -68,7 +67,7 @@ def own_metrics() -> set[str]:
     return {name for name, _ in healthy(Month("any", "any", []))}
 
 
-def moments(records: Sequence[Record], since: float = START) -> Iterator[tuple[int, list[Record]]]:
+def moments(records: Sequence[Record], since: float = START) -> Iterator[tuple[int, Batch]]:
     """The records by their time, as Replay takes them; before `since` those of a day at once."""
 
     def time(record: Record) -> int:
@@ -84,7 +83,7 @@ def moments(records: Sequence[Record], since: float = START) -> Iterator[tuple[i
     ordered = sorted(records, key=time)
     for _, group in groupby(ordered, key=moment):
         together = list(group)
-        yield time(together[-1]), together
+        yield time(together[-1]), Batch(records=together)
 
 
 def replayed(

@@ -1,5 +1,5 @@
 """One broken array: the messages that people get, in order. tests/e2e/test_array.py proves each row
-with real servers, and docs/alerts.md shows them."""
+with real servers, and docs/reference/alerts.md shows them."""
 
 from typing import NamedTuple
 

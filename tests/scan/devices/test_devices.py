@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.scan.devices.devices import BlockDevices, Mount
+from esewatch.scan.devices.topology import BlockDevices, Mount
 from tests.sources.machine import FakeMachine
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from esewatch.scan.devices.devices import BlockDevices, Mount
-from esewatch.scan.devices.topology import Topology
+from esewatch.scan.devices.topology import BlockDevices, Mount, Topology
 from tests.sources.machine import FakeMachine
 
 

@@ -8,7 +8,7 @@ import pytest
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import GOOD, PAGE_SIZES, SUSPECT
 from esewatch.scan.reading import reading
-from esewatch.scan.reading.page_reading import read_pages
+from esewatch.scan.reading.reading import read_pages
 from tests.scan.faulty import disk_below
 from tests.support.edb import write_edb
 

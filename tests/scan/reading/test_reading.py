@@ -20,6 +20,7 @@ import pytest
 from esewatch.scan.reading import direct, os_page_cache, reading
 from esewatch.scan.reading.reading import DatabaseFile
 from tests.scan.cache import PAGE, TRIES, check_cache_after, held, hold_only
+from tests.support.patience import PATIENCE
 
 SIZE = 256 * PAGE
 STEP = 64 * PAGE
@@ -474,7 +475,7 @@ def test_a_read_that_hangs_keeps_its_descriptor_until_it_returns(
 
     def hang(descriptor: int, buffer: memoryview, offset: int) -> int:
         began.set()
-        assert let_go.wait(30)
+        assert let_go.wait(PATIENCE)
         return fill_direct(descriptor, buffer, offset)
 
     file = DatabaseFile(str(path))
@@ -483,7 +484,7 @@ def test_a_read_that_hangs_keeps_its_descriptor_until_it_returns(
     monkeypatch.setattr(direct, "fill", hang)
     with ThreadPoolExecutor(1) as pool:
         reading_ = pool.submit(file.read, 0, 100)
-        assert began.wait(30)
+        assert began.wait(PATIENCE)
         file.close()
 
         assert str(path) in descriptors()

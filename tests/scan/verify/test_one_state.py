@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from esewatch.scan.child import verdict_of
 from esewatch.scan.pace import Pace
-from esewatch.scan.recovery.copy_verdict import verdict_of
 from esewatch.scan.results import FileResult, Place, why_not_one_state
 from esewatch.scan.verify.file_scan import ScanOptions, scan_file
 from tests.scan.scanning import scan

@@ -16,7 +16,8 @@ from esewatch.ese.pages.layout import BLANK, SUSPECT
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.reading import DatabaseFile
 from esewatch.scan.verify.stream import Piece, _Reader, stream
-from tests.support.no_threads import codes_of_threads, no_first_line
+from tests.support.patience import PATIENCE
+from tests.support.threads import codes_of_threads
 
 PAGE = 4096
 READ = 4 * PAGE
@@ -49,7 +50,7 @@ def readers() -> list[set[CodeType]]:
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE
     while not holds() and time.monotonic() < end:
         time.sleep(0.01)
     assert holds()
@@ -349,7 +350,7 @@ def test_a_read_that_hangs_does_not_hold_the_consumer_beyond_the_time(
         if offset == hanging:
             wait_for(lambda: given == expected)
             until.go()
-            assert let_go.wait(30)
+            assert let_go.wait(PATIENCE)
 
     expected = list(range(0, hanging, READ))
     file = Odd(path, hang)
@@ -374,7 +375,7 @@ def test_a_read_that_hung_writes_into_no_memory_of_others(path: Path) -> None:
         if offset == READ:
             wait_for(lambda: given == [0])
             until.go()
-            assert let_go.wait(30)
+            assert let_go.wait(PATIENCE)
 
     stuck = Odd(path, hang)
     for piece in pieces(stuck, pace=until.pace):
@@ -423,11 +424,3 @@ def test_a_long_pause_is_ended_by_the_wish_to_stop(path: Path) -> None:
     timer.join()
 
     assert found == [0]
-
-
-def test_without_memory_for_a_reader_nobody_waits_for_it(path: Path) -> None:
-    file = DatabaseFile(str(path))
-    with no_first_line(), pytest.raises(MemoryError):
-        list(pieces(file, 0, SIZE))
-    assert len(list(pieces(file, 0, SIZE))) == PIECES
-    file.close()

@@ -17,7 +17,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.instances.log_disks import volume_levels
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
-from esewatch.scan.devices.devices import BlockDevices
+from esewatch.scan.devices.topology import BlockDevices
 from esewatch.sources.counters.disks import DisksSource, Machine
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 from tests.sources.machine import Counted, FakeMachine, Partition

@@ -1,6 +1,5 @@
 """The source over an exporter: pages into records, and a scrape that holds nobody up."""
 
-import _thread
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +27,6 @@ from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 from esewatch.sources.counters.scrape import Target
 from esewatch.sources.registry import build_sources
 from tests.support.metrics_server import MetricsServer, hangs, metrics_server, says
-from tests.support.no_threads import no_first_line
 from tests.support.samples import sample
 
 DEADLINE = 20.0
@@ -76,7 +74,7 @@ class Bench:
         thread = self.source._thread
         assert thread is not None
         thread.join(DEADLINE)
-        assert not thread.running
+        assert not thread.is_alive()
 
     def total(self, metric: str, instance: str = "sg06") -> float:
         return self.folder.state.instances["ex01", instance].totals[metric]
@@ -447,7 +445,7 @@ def test_a_poll_does_not_wait_for_a_server_that_hangs(server: MetricsServer) -> 
 
     # The first one is still under way: none has waited for its end.
     assert bench.source._thread is not None
-    assert bench.source._thread.running
+    assert bench.source._thread.is_alive()
     assert len(server.requests()) <= 1
 
 
@@ -581,35 +579,3 @@ def test_free_space_comes_with_the_scrape_and_is_kept_for_logs_alone(bench: Benc
 
     levels = volume_levels(bench.folder.state.hosts["ex01"])
     assert {name: level.value for name, level in levels.items()} == {"l:": 1.5e9}
-
-
-def refused(*_: object) -> int:
-    raise RuntimeError("can't start new thread")
-
-
-def test_a_scrape_that_finds_no_thread_is_told_and_the_next_one_counts(bench: Bench) -> None:
-    bench.scrape(count(READ, 100))
-    bench.server.answer(says(count(READ, 125)))
-    bench.now += 15.0
-    with no_first_line(), pytest.raises(SourceError, match="no thread to scrape in"):
-        list(bench.source.poll())
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SourceError, match="no thread"):
-        patch.setattr(_thread, "start_new_thread", refused)
-        list(bench.source.poll())
-    with pytest.raises(SourceError, match="no thread"):
-        list(bench.source.poll())
-    assert bench.take()[0].caught_up
-    assert bench.total("ese_defrag_pages_read_total") == 25
-
-
-def test_a_scrape_whose_thread_ends_without_a_word_is_told(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(bench.source, "_scrape", lambda _: None)
-        with pytest.raises(SourceError, match="not enough memory for a scrape"):
-            bench.scrape(count(READ, 100))
-    bench.ended()
-    with pytest.raises(SourceError, match="not enough memory for a scrape"):
-        list(bench.source.poll())
-    assert bench.take()[0].caught_up

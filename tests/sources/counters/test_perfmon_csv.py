@@ -4,7 +4,6 @@ import csv
 import io
 import itertools
 import math
-import random
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,14 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.model import CountersSeen, Feed, Reading, Source, SourceError, Unreadable
-from esewatch.sources.counters import perfmon_csv
 from esewatch.sources.counters.perfmon_csv import (
     PerfmonDecoder,
     is_perfmon_text,
     perfmon_csv_source,
 )
-from esewatch.sources.files.decoder import Fed
-from tests.fuzz.seeds import kept, seeds
+from esewatch.sources.files.decoder import NO_ZONE
 from tests.sources.followed import Journal
 from tests.support.blg import NOON, counted, write_log
 from tests.support.blg import READ as LOGGED
@@ -287,11 +284,33 @@ def test_other_lines_of_a_program_behind_the_rows_are_reported() -> None:
     assert len(faults) == 1
 
 
-def test_a_configured_zone_overrules_the_header(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(head(FREED) + row("1", first="01/21/2007 03:00:00.000"))
-    assert poll(source(path, timezone="America/New_York"))[0][0].time == instant("2007-01-21T08:00")
-    assert poll(source(path))[0][0].time == instant("2007-01-21T01:00")
+@pytest.mark.parametrize(
+    ("zone", "when", "told"),
+    [
+        (None, "2007-01-21T01:00", []),
+        ("Europe/Berlin", "2007-01-21T02:00", []),  # has the offset of the header in summer
+        ("Africa/Johannesburg", "2007-01-21T01:00", []),
+        ("America/New_York", "2007-01-21T01:00", ["America/New_York"]),
+        ("Europe/Lisbon", "2007-01-21T01:00", ["Europe/Lisbon"]),
+    ],
+)
+def test_a_configured_zone_decides_where_it_has_the_offset_of_the_header(
+    zone: str | None, when: str, told: list[str]
+) -> None:
+    decoder = PerfmonDecoder(
+        b"", computer="", zone=ZoneInfo(zone) if zone else None, ese_only=False
+    )
+    text = head(FREED) + row("1", first="01/21/2007 03:00:00.000")
+    fed = decoder.feed(text.encode(), final=True)
+    assert [each.time for each in fed.records if isinstance(each, Reading)] == [instant(when)]
+    assert [each.rpartition(" ")[2] for each in fed.remarks] == told
+
+
+def test_a_log_without_a_zone_says_so() -> None:
+    text = (head(FREED, first='"(PDH-CSV 4.0)"') + row("1")).encode()
+    for zone, told in ((None, [NO_ZONE]), (ZoneInfo("Europe/Berlin"), [])):
+        decoder = PerfmonDecoder(b"", computer="", zone=zone, ese_only=False)
+        assert decoder.feed(text, final=True).remarks == told
 
 
 def test_an_unknown_zone_is_an_error() -> None:
@@ -496,31 +515,6 @@ def test_free_space_of_drives_and_mount_points_is_read_in_bytes() -> None:
         ("l:",): 2.0**31,
         ("c:\\mounts\\sg06 (new)",): 3 * 2.0**20,
     }
-
-
-def test_whole_rows_of_plain_numbers_read_as_any_other_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = ["1", "2.5", " ", "", "1_000", "1,5", "nan", "inf", "1e400", 'a""b', "x", "-0", "7\r"]
-    rng = random.Random(703)
-    names = [f"\\\\EX01\\Process(p{number})\\% Processor Time" for number in range(6)]
-    lines = [",".join(f'"{cell}"' for cell in ("(PDH-CSV 4.0) (UTC)(0)", *names))]
-    for number in range(2_000):
-        plain = rng.random() < 0.6
-        row = [
-            rng.choice(cells[:2] if plain else cells) for _ in range(rng.choice((6, 6, 6, 5, 7)))
-        ]
-        time = f"01/02/2026 {number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000"
-        line = ",".join(f'"{cell}"' for cell in (time, *row))
-        lines.append(line[: rng.randint(0, len(line))] if rng.random() < 0.05 else line)
-    inputs = [*seeds("perfmon_csv"), *kept("perfmon_csv"), "\n".join(lines).encode()]
-
-    def read_all() -> list[Fed]:
-        decoders = (PerfmonDecoder(b"", computer="A", zone=None, ese_only=False) for _ in inputs)
-        return [each.feed(data, final=True) for each, data in zip(decoders, inputs, strict=True)]
-
-    found = read_all()
-    assert len(found[-1].records) > 5_000
-    monkeypatch.setattr(perfmon_csv, "_quoted", lambda *_: [])
-    assert found == read_all()
 
 
 def test_the_minus_one_of_typeperf_is_no_value_and_another_negative_one_is_told() -> None:

@@ -6,7 +6,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +25,9 @@ from tests.support.metrics_server import (
     metrics_server,
     says,
 )
-from tests.support.no_threads import codes_of_threads, no_first_line
+from tests.support.patience import PATIENCE
 from tests.support.ports import free_port
+from tests.support.threads import codes_of_threads
 
 
 @pytest.fixture
@@ -297,7 +297,7 @@ def certificate(tmp_path: Path) -> Path:
         [openssl, *words.split(), "-addext", "subjectAltName=IP:127.0.0.1"],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     crt = Path(f"{file}.crt")
     file.write_text(file.read_text() + crt.read_text())
@@ -339,32 +339,12 @@ def watches() -> list[object]:
     return [codes for codes in codes_of_threads() if module._watch.__code__ in codes]
 
 
-def test_without_a_thread_that_could_end_it_nobody_is_asked(server: MetricsServer) -> None:
-    server.answer(says("a 1\n"))
-    with no_first_line(), pytest.raises(MemoryError):
-        get(server)
-    assert get(server) == Page(b"a 1\n", openmetrics=False)
-
-
-def test_an_exchange_that_nobody_can_watch_is_ended(
-    server: MetricsServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class NoMemory(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            raise MemoryError
-
-    exchange = module._Exchange(time.monotonic() + 10)
-    with pytest.raises(MemoryError):
-        module._watch(exchange, NoMemory(), 10.0)
-    assert exchange.aborted
-
-
 def test_no_thread_is_left_behind(server: MetricsServer) -> None:
     server.answer(says("a 1\n", headers={"Content-Type": TEXT}))
 
     get(server)
 
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE
     while (left := watches()) and time.monotonic() < end:
         time.sleep(0.01)
     assert not left

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from esewatch.ese.companions.companion_row import Envelope
 from esewatch.sources.evtx.chunks import chunk_offset
-from esewatch.sources.evtx.record_reader import RecordReader
+from esewatch.sources.evtx.evtx_records import RecordReader
 from esewatch.sources.evtx.templates import FAILURES, Templates
 from tests.fuzz.seeds import kept
 from tests.fuzz.targets import event_log

@@ -301,6 +301,7 @@ def sparse(path: Path, size: int) -> Path:
     lost="that line; it is reported and counted as unreadable",
     again="the next line",
 )
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="address space limits are of Linux")
 def test_a_line_of_1_gb_is_skipped_within_400_mb_of_address_space(tmp_path: Path) -> None:
     path = sparse(tmp_path / "a.log", 1 << 30)

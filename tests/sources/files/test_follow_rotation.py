@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from esewatch.model import SourceError
-from esewatch.sources.files import file_identity, file_set, follow, followed_file
+from esewatch.sources.files import file_identity, file_set, follow
 from esewatch.sources.files.file_identity import digest
 from esewatch.sources.files.follow import FollowedFiles
 from tests.sources.followed import Clock, Journal, close_sources, line_source
@@ -142,7 +142,7 @@ def test_each_line_comes_once_whatever_rotation_and_restarts_do(
 ) -> None:
     monkeypatch.setattr(follow, "BATCH_RECORDS", 2)
     monkeypatch.setattr(follow, "_SMALLEST_BLOCK", 16)
-    monkeypatch.setattr(followed_file, "FIRST_BLOCK", 32)
+    monkeypatch.setattr(file_set, "FIRST_BLOCK", 32)
     with tempfile.TemporaryDirectory() as folder:
         site = Site(Path(folder), seed)
         for step in steps:

@@ -1,10 +1,15 @@
-"""The broker that all tests of this room share."""
+"""The broker that all tests of this room share, and the library that they need."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.kafka import Broker
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _library() -> None:
+    pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
 
 
 @pytest.fixture(scope="session")

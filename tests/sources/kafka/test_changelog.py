@@ -17,7 +17,7 @@ from tests.e2e.kafka_fleet import all_held
 from tests.sources.kafka.test_kafka_source import computers, logged, member, read, told
 from tests.support.kafka import Broker
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
@@ -190,8 +190,8 @@ def test_a_fenced_member_tells_it_once_stops_that_partition_and_loses_nothing(
     Changelog(entry, f"{topic}-state", 0)
     send(broker, topic, 2)
 
-    wait_for("it stops", lambda: [list(zombie.poll()), len(zombie.folders()) == 1][1], 60)
-    wait_for("the other is read", lambda: [list(zombie.poll()), at_end(zombie)][1], 60)
+    wait_for("it stops", lambda: [list(zombie.poll()), len(zombie.folders()) == 1][1])
+    wait_for("the other is read", lambda: [list(zombie.poll()), at_end(zombie)][1])
 
     lines = [each for each in caplog.messages if "another member has the partition" in each]
     assert len(lines) == 1
@@ -326,7 +326,7 @@ def test_while_the_brokers_do_not_take_it_what_is_known_stays_and_is_written_lat
     monkeypatch.setattr(Changelog, "write", refuse)
     send(broker, topic, 2)
     with pytest.raises(SourceError, match="is behind"):
-        wait_for("it reads", lambda: list(source.poll()) and None, 30)
+        wait_for("it reads", lambda: list(source.poll()) and None)
     assert len(computers(source)) == 20
     monkeypatch.setattr(Changelog, "write", write)
     read(source)

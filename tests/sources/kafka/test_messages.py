@@ -1,4 +1,4 @@
-"""Messages become records: what one message has taught is known of the next."""
+"""Messages become records, each by itself."""
 
 import re
 from collections.abc import Sequence
@@ -10,17 +10,14 @@ import msgspec
 import pytest
 import yaml
 
-from esewatch.config import Kafka, Settings, load
-from esewatch.model import Event
+from esewatch.config import load
 from esewatch.sources.kafka import messages
-from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.kafka.messages import MessageDecoder
-from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
+from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
 from esewatch.sources.logs.formats.fields import Found
-from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 from esewatch.sources.registry import build_source
 from tests.sources.kafka.test_kafka_source import counted, logged
-from tests.sources.logs.formats.json.test_json_plan import made_up
+from tests.sources.logs.formats.json.test_json_lines import made_up
 from tests.support.campaign import some
 
 NXLOG = (
@@ -71,20 +68,19 @@ def decoded(
     """Records as JSON, and complaints, of messages that are handed over so many at once."""
     every = [Message(value, offset) for offset, value in enumerate(values)]
     return [
-        (msgspec.json.encode(records), unreadable)
+        (msgspec.json.encode(found.records), found.unreadable)
         for at in range(0, len(every), at_once)
-        for records, unreadable in [decoder.decode(every[at : at + at_once])]
+        for found in [decoder.decode(every[at : at + at_once])]
     ]
 
 
 def differences(values: Sequence[bytes], part: int = PART) -> list[Any]:
-    """What is read otherwise when no message takes the short way."""
+    """What is read otherwise when no message is passed over unread."""
     found: list[Any] = []
     for options in (EventOptions(), EventOptions(companions=True, computer="HOST")):
         short = decoded(MessageDecoder(options), values, part)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(messages, "_OBJECT", re.compile(b"(?!)"))
-            patch.setattr(JsonPlan, "read", lambda *_: None)
             careful = decoded(MessageDecoder(options), values, part)
         found += [pair for pair in zip(short, careful, strict=True) if pair[0] != pair[1]]
     return found
@@ -108,7 +104,7 @@ def test_messages_read_at_once_are_read_as_each_by_itself() -> None:
 
 
 def test_local_times_are_of_the_zone_of_the_source(tmp_path: Path) -> None:
-    """NXLog writes local times without an offset: by the short way and by the careful one."""
+    """NXLog writes local times without an offset."""
     made: dict[str, Any] = {
         "type": "kafka",
         "brokers": ["k1:9092"],
@@ -122,13 +118,13 @@ def test_local_times_are_of_the_zone_of_the_source(tmp_path: Path) -> None:
     source = build_source(settings.sources[0], settings)
     line = b"{%s}" % NXLOG
     numeric = line.replace(b"2007-06-01 01:00:00", b"03/06/2007 01:00:00")
-    records, complaints = source._decoder.decode(  # type: ignore[attr-defined]
+    found = source._decoder.decode(  # type: ignore[attr-defined]
         [Message(each, number) for number, each in enumerate((line, line, numeric))]
     )
 
-    assert complaints == []
+    assert found.unreadable == []
     moments = [datetime(2007, 5, 31, 23, tzinfo=UTC)] * 2 + [datetime(2007, 6, 2, 23, tzinfo=UTC)]
-    assert [datetime.fromtimestamp(each.time, UTC) for each in records] == moments
+    assert [datetime.fromtimestamp(each.time, UTC) for each in found.records] == moments
 
 
 @pytest.mark.slow
@@ -151,41 +147,17 @@ def test_complaints_name_the_offset_whatever_is_read_at_once(at_once: int) -> No
     assert sum(len(msgspec.json.decode(records)) for records, _ in found) == 2
 
 
-def test_messages_of_one_shape_are_learnt_from_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
-    lessons: list[object] = []
-    learn = JsonPlan.learn
-
-    def noted(self: JsonPlan, value: Any) -> None:
-        lessons.append(value)
-        learn(self, value)
-
-    monkeypatch.setattr(JsonPlan, "learn", noted)
-    entry = Kafka(type="kafka", name="fleet", brokers=["127.0.0.1:1"], topics=["events"])
-    source = build_source(entry, Settings(sources=[entry], journal=str(tmp_path / "journal.db")))
-    assert isinstance(source, KafkaSource)
-    values = [value for n in range(50) for _, value in (logged("EX01", n), counted("EX01", n, n))]
-    every = [Message(value, offset) for offset, value in enumerate(values)]
-
-    records, unreadable = source._decoder.decode(every)
-
-    assert (len(records), unreadable) == (100, [])
-    assert len(lessons) == 1
-
-
 def test_a_message_whose_reading_raises_stops_none_of_the_next_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    usual = Maker.usual
+    add = Maker.add
 
-    def failing(self: Maker, found: Found) -> Event | None:
+    def failing(self: Maker, found: Found, offset: int, harvest: Harvest) -> bool:
         if found.computer == "EX02":
             raise ZeroDivisionError("a defect")
-        return usual(self, found)
+        return add(self, found, offset, harvest)
 
-    monkeypatch.setattr(Maker, "usual", failing)
+    monkeypatch.setattr(Maker, "add", failing)
     values = [logged(name, n)[1] for n, name in enumerate(("EX01", "EX01", "EX02", "EX01"), 1)]
     ((records, unreadable),) = decoded(MessageDecoder(EventOptions()), values, 4)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from esewatch.model import Event, SourceError
 from esewatch.sources.files import follow
+from esewatch.sources.files.decoder import NO_YEAR, NO_ZONE
 from esewatch.sources.logs.event_stream import (
     decoder_factory,
     event_stream_source,
@@ -19,6 +21,7 @@ from esewatch.sources.logs.event_stream import (
     recognise,
 )
 from esewatch.sources.logs.formats.event_builder import EventOptions
+from tests.sources.followed import Journal
 from tests.sources.logs.formats.reading import (
     TEXT_703,
     TEXT_721,
@@ -351,3 +354,81 @@ def test_a_batch_of_events_is_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     source.close()
     assert sum(sizes) == 3_000
     assert sorted(sizes)[len(sizes) // 2] <= 200
+
+
+def polled(path: Path, **options: str) -> tuple[list[float | None], list[str], int]:
+    """Times of the events of a file, the remarks on it, and its unreadable pieces."""
+    source = event_stream_source("logs", [str(path)], **options)  # type: ignore[arg-type]
+    batches = list(source.poll(final=True))
+    source.close()
+    times = [each.time for batch in batches for each in batch.records if isinstance(each, Event)]
+    remarks = dict.fromkeys(text for batch in batches for _, text in batch.remarks)
+    return times, [*remarks], sum(len(batch.unreadable) for batch in batches)
+
+
+@pytest.mark.parametrize(
+    ("changed", "days", "expected"),
+    [
+        ("2024-03-15", ["Nov 30", "Dec 31", "Jan  2", "Mar 15"],
+         ["2023-11-30", "2023-12-31", "2024-01-02", "2024-03-15"]),
+        ("2024-12-01", ["Nov 30", "Dec 31", "Jan  2"], ["2023-11-30", "2023-12-31", "2024-01-02"]),
+        ("2024-01-02", ["Aug 30", "Jan  2"], ["2023-08-30", "2024-01-02"]),
+        ("2024-07-02", ["Jan 30", "Jul  1"], ["2024-01-30", "2024-07-01"]),
+        ("2025-03-15", ["Feb 28", "Feb 29"], ["2024-02-28", "2024-02-29"]),
+        ("2025-01-15", ["Dec 31", "Feb 29"], ["2023-12-31", "2024-02-29"]),
+        ("2024-06-01", ["Dec 30", "Dec 30", "Jan  1", "Nov 30", "Jan  5"],
+         ["2023-12-30", "2023-12-30", "2024-01-01", "2023-11-30", "2024-01-05"]),
+    ],
+)  # fmt: skip
+def test_dates_without_a_year_end_before_the_date_of_the_file(
+    tmp_path: Path, changed: str, days: list[str], expected: list[str]
+) -> None:
+    path = tmp_path / "[x].log"
+    path.write_text("".join(f"{day} 06:40:12 ex01 ESE[9]: {TEXT_703}\n" for day in days))
+    os.utime(path, (epoch(f"{changed}T12:00:00"),) * 2)
+    told = [epoch(f"{day}T06:40:12") for day in expected]
+    assert polled(path, timezone="UTC") == (told, [NO_YEAR], 0)
+    assert polled(path)[1] == [NO_ZONE, NO_YEAR]
+
+
+def test_a_file_without_years_that_grows_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    journal, times = Journal(), list[float | None]()
+    for day in ("Dec 30", "Dec 31", "Jan  1", "Jan  2"):
+        with path.open("a") as file:
+            file.write(f"{day} 06:40:12 ex01 ESE[9]: {TEXT_703}\n")
+        os.utime(path, (epoch("2024-01-01T12:00:00"),) * 2)
+        source = event_stream_source("logs", [str(path)], timezone="UTC")
+        source.restore(journal.positions)
+        for batch in source.poll(final=True):
+            journal.commit(batch)
+            times += [each.time for each in batch.records if isinstance(each, Event)]
+        source.close()
+    days = ["2023-12-30", "2023-12-31", "2024-01-01", "2024-01-02"]
+    assert times == [epoch(f"{day}T06:40:12") for day in days]
+
+
+@pytest.mark.parametrize(
+    ("time", "zone", "told"),
+    [
+        ("2025-06-21 03:14:15", None, [NO_ZONE]),
+        ("21.06.2025 03:14:15", None, [NO_ZONE]),
+        ("2025-06-21T03:14:15Z", None, []),
+        ("2025-06-21T03:14:15+02:00", None, []),
+        ("2025-06-21 03:14:15", "UTC", []),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "json", "lines"])
+def test_times_that_are_taken_for_utc_are_told(
+    tmp_path: Path, form: str, time: str, zone: str | None, told: list[str]
+) -> None:
+    path = tmp_path / "x.log"
+    other = f"{time} ex01 Other[9]: nothing\n"
+    path.write_text({
+        "csv": table([NAMES, tuple(time if each == "TimeCreated" else value
+                                   for each, value in zip(NAMES, ROW, strict=True))]),
+        "json": json_line(EventTime=time) + "\n",
+        "lines": other + f"{time} ex01 ESE[9]: {TEXT_703}\n" + other,
+    }[form])  # fmt: skip
+    options = {"timezone": zone} if zone else {}
+    assert polled(path, **options)[1:] == (told, 0)

@@ -11,15 +11,7 @@ import psutil
 from eselab.lab import real_files
 from eselab.lab.bench import Bench
 from eselab.lab.experiments.checksum_parallel import DRIVES
-from eselab.lab.frame import (
-    Comparison,
-    Experiment,
-    Findings,
-    Kind,
-    ResultRow,
-    compared,
-    repeated,
-)
+from eselab.lab.frame import Comparison, Experiment, Findings, Kind, ResultRow, compared, repeated
 from eselab.lab.real_files import UnableError
 
 MIB: Final = 1 << 20
@@ -132,7 +124,6 @@ def _sizes(total: int) -> list[int]:
 
 
 def _make(folder: Path, total: int) -> list[Path]:
-    """The originals."""
     sources = [folder / f"{name}.bin" for name in _SETS]
     for source, size in zip(sources, _sizes(total), strict=True):
         real_files.make(source, size)

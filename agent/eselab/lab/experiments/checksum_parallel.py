@@ -10,11 +10,7 @@ from eselab.lab.readings import Scan
 
 PAGE: Final = 8192
 PAGES: Final = 8_000
-DRIVES: Final[dict[str, Any]] = {
-    "model": "sas-10k-2006",
-    "spindles": 8,
-    "write_cache": 256 << 20,
-}
+DRIVES: Final[dict[str, Any]] = {"model": "sas-10k-2006", "spindles": 8, "write_cache": 256 << 20}
 """Of a LUN of any experiment: drives of the engine's data sheets behind a controller's cache."""
 
 READ: Final = 327_680

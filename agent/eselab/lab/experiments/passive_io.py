@@ -104,7 +104,7 @@ def run(bench: Bench, pages: int = PAGES, days: int = DAYS) -> Findings:
         comparisons=comparisons,
         remarks=[
             f"The limit of the dashboard is for whole days; here the highest ratio {said} its"
-            f" {_MOST:g} times; the published copy exceeds it.",
+            f" {_MOST:g} times; the published copy exceeds it."
         ],
     )
 

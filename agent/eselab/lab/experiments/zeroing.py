@@ -142,8 +142,7 @@ def run(
         )
     )  # fmt: skip
     return Findings(
-        rows=rows,
-        comparisons=[*_of_rates(one, two), *_of_streams(stream, both), *_of_logs(logs)],
+        rows=rows, comparisons=[*_of_rates(one, two), *_of_streams(stream, both), *_of_logs(logs)]
     )
 
 
@@ -183,10 +182,7 @@ def _rates(scans: Sequence[readings.Scan], counted: Sequence[Reading]) -> Rates:
 
 
 def _logs(
-    scans: Sequence[readings.Scan],
-    counted: Sequence[Reading],
-    nights: int,
-    unchanged: float | None,
+    scans: Sequence[readings.Scan], counted: Sequence[Reading], nights: int, unchanged: float | None
 ) -> Logs:
     if not scans:
         return Logs(first=None, later=None, defrag=None, unchanged=None)

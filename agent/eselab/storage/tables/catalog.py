@@ -97,7 +97,6 @@ class Entry(NamedTuple):
 
     object_id: int
     root: int
-    """Page number."""
 
 
 class Index(NamedTuple):

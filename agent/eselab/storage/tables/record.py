@@ -56,8 +56,6 @@ UNSIGNED_SHORT: Final = Type(17, "H")
 
 
 class Column(NamedTuple):
-    """A column of a table."""
-
     name: str
     type: Type
     tagged: bool = False

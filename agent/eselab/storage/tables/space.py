@@ -342,7 +342,6 @@ class Survey:
         self._spaces = spaces
 
     def free_pages(self) -> int:
-        """Number of available pages."""
         return sum(len(pages) for pages in self._available())
 
     def is_free(self, number: int) -> bool:

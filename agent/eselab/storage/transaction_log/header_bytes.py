@@ -6,12 +6,7 @@ LOGTIME, LE_LGPOS and SIGNATURE in daedef.hxx of the published engine; `ese` rea
 import struct
 from datetime import UTC, datetime
 
-from eselab.disk.log_file import (
-    CONTENT_BYTES,
-    GENERATION_BYTES,
-    HEADER_BYTES,
-    SEGMENT_HEADER_BYTES,
-)
+from eselab.disk.log_file import CONTENT_BYTES, GENERATION_BYTES, HEADER_BYTES, SEGMENT_HEADER_BYTES
 
 _POSITION = struct.Struct("<HHI")
 """Byte, segment, generation."""

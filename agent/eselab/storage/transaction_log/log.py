@@ -13,9 +13,10 @@ from typing import Final
 
 from eselab.disk.disk import Disk
 from eselab.disk.file import File
-from eselab.disk.log_file import GENERATION_BYTES, HEADER_BYTES
-from eselab.storage.transaction_log.header_bytes import epoch
-from eselab.storage.transaction_log.log_header import header_page, read_log_header
+from eselab.disk.log_file import GENERATION_BYTES, HEADER_BYTES, SEGMENT_BYTES, SEGMENTS
+from eselab.storage.transaction_log.header_bytes import epoch, log_time, signature_bytes
+from esewatch.ese.logs.log_header import LogHeader, parse_log_header
+from esewatch.ese.pages.checksum import xor_checksum
 
 LARGEST_RECORD: Final = GENERATION_BYTES - HEADER_BYTES - 16
 
@@ -316,3 +317,37 @@ def _seed(generation: int, signature: int) -> int:
 def _chained(chain: int, position: int, record: bytes) -> int:
     """The checksum of a record holds for its place and for all records before it."""
     return zlib.crc32(record, zlib.crc32(struct.pack("<QI", position, len(record)), chain))
+
+
+_VERSION: Final = (8, 4000, 5)
+_MINOR_UPDATE: Final = 16
+_CIRCULAR: Final = 0x02
+"""Logs that no recovery needs are deleted."""
+_LOG: Final = 3
+_LOG_SECTORS_AT: Final = 615
+"""Of the parameters the only one that this engine has."""
+
+
+def header_page(
+    generation: int, number: int, *, began: float, created: float, page_size: int = 4096
+) -> bytes:
+    """The header, sealed. `number` and `began` are those of the signature of the series."""
+    page = bytearray(HEADER_BYTES)
+    struct.pack_into("<I4H", page, 4, generation, SEGMENT_BYTES, 1, SEGMENTS, page_size)
+    page[16:24] = log_time(created)
+    struct.pack_into("<3I", page, 32, *_VERSION)
+    page[44:72] = signature_bytes(number, began)
+    struct.pack_into("<I", page, _LOG_SECTORS_AT, SEGMENTS)
+    page[639] = _CIRCULAR
+    struct.pack_into("<I", page, 648, _MINOR_UPDATE)
+    struct.pack_into("<I", page, 667, _LOG)
+    struct.pack_into("<I", page, 0, xor_checksum(bytes(page)))
+    return bytes(page)
+
+
+def read_log_header(page: bytes, generation: int, number: int) -> LogHeader | None:
+    """The header of this generation of the series with this signature; None: it is not."""
+    found = parse_log_header(page)
+    if not isinstance(found, LogHeader) or found.generation != generation:
+        return None
+    return found if found.signature.random == f"{number:08x}" else None

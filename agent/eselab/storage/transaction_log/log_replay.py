@@ -146,13 +146,7 @@ class LogReplay:
 
     @classmethod
     def open(
-        cls,
-        disk: Disk,
-        name: str,
-        *,
-        cache_pages: int,
-        watcher: Watcher,
-        time: Callable[[], float],
+        cls, disk: Disk, name: str, *, cache_pages: int, watcher: Watcher, time: Callable[[], float]
     ) -> "LogReplay":
         """The copy that is there, as far as its checkpoint says.
 
@@ -174,7 +168,6 @@ class LogReplay:
 
     @property
     def page_size(self) -> int:
-        """Bytes of a page."""
         return self.header.page_size
 
     @property

@@ -27,8 +27,7 @@ class WhatIfChange(msgspec.Struct, frozen=True, kw_only=True):
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A range, or the reason why there is none: then all three are None. Never NaN, low <= likely
-    <= high.
-    """
+    <= high."""
 
     low: float | None = None
     likely: float | None = None
@@ -67,7 +66,6 @@ def middle(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def fit(needed: Estimate, limit: float, sentence: str) -> Fit:
-    """Fit of `needed` within `limit`."""
     if needed.values is None or not math.isfinite(limit):
         return Fit(answer="unknown", sentence=needed.sentence)
     low, likely, high = needed.values

@@ -10,7 +10,14 @@ from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.fold.databases.integrity import count_pages
-from esewatch.fold.state.state import BadPage, Damage, DamageKind, EngineError, EngineErrorKind
+from esewatch.fold.state.state import (
+    BadPage,
+    Damage,
+    DamageKind,
+    EngineError,
+    EngineErrorKind,
+    Notice,
+)
 
 FindingName = Literal[
     "backup_overlaps",
@@ -25,9 +32,11 @@ FindingName = Literal[
     "investigate",
     "logical_damage",
     "never_verified",
+    "not_heard",
     "not_restorable",
     "only_active_verified",
     "only_passive_verified",
+    "restored_unproven",
     "scan_off",
     "scan_stalled",
     "scans_collide",
@@ -36,27 +45,20 @@ FindingName = Literal[
     "unexplained_error",
     "unknown_since",
     "verification_overdue",
+    "verification_unreadable",
     "writes_at_risk",
 ]
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 STALLED: FindingName = "scan_stalled"
 IN_THE_LOG: frozenset[FindingName] = frozenset({"defrag_overdue", "scan_off", STALLED})
 """The gap in the log, if it is read to its end."""
-ADVICE: frozenset[FindingName] = frozenset(
-    {
-        "backup_overlaps",
-        "backup_slows",
-        "cache_small",
-        STALLED,
-        "scans_collide",
-        "scans_do_not_fit",
-        "stops_early",
-        "unexplained_error",
-        "unknown_since",
-    }
+
+INFORMATION: frozenset[FindingName] = frozenset(
+    {"backup_slows", "cache_small", "scans_collide", "scans_do_not_fit", "unexplained_error"}
 )
-PERSON: frozenset[FindingName] = frozenset(FINDINGS) - ADVICE
-"""Need a person: exit status 1 of commands. The others are advice, or wait for events."""
+"""Below a warning (semantics.md 7): they change no verdict."""
+PERSON: frozenset[FindingName] = frozenset(FINDINGS) - INFORMATION
+"""Need a person: exit status 1 of commands."""
 
 DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
     "divergence": (
@@ -64,8 +66,8 @@ DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
         "reports that this copy differs from the others",
     ),
     "suspect": (
-        "report that this copy and the active one differ",
-        "reports that this copy and the active one differ",
+        "report that this copy or another is wrong, or a snapshot of this one",
+        "reports that this copy or another is wrong, or a snapshot of this one",
     ),
     "logical": ("report of logical corruption", "reports of logical corruption"),
     "logical_nonfatal": (
@@ -78,13 +80,13 @@ DAMAGE_WORDS: Mapping[DamageKind, tuple[str, str]] = {
         "reports of a damaged revert snapshot",
     ),
 }
-"""Kind of damage -> text for one report of it, and for many."""
+BROKEN: frozenset[DamageKind] = frozenset({"divergence", "logical"})
+"""Damage that is as urgent as a bad page."""
 DAMAGE_FINDINGS: Mapping[FindingName, tuple[DamageKind, ...]] = {
     "copy_divergence": ("divergence",),
     "copy_suspect": ("suspect",),
     "logical_damage": ("logical", "logical_nonfatal"),
 }
-"""Finding -> the kinds of damage that it reports."""
 
 REPORT_WORDS: Mapping[EngineErrorKind, tuple[str, str]] = {
     "memory": (
@@ -114,7 +116,17 @@ RECENT = 7 * 86400.0
 """Seconds for which an I/O error needs attention: it leaves no page that is known bad."""
 
 
-Cause = DamageKind | EngineErrorKind
+HUNG: Literal["hung_io"] = "hung_io"
+"""Cause of `writes_at_risk`: requests to the disk that have not completed."""
+HUNG_TOGETHER = 3
+HUNG_WITHIN = 300.0
+"""So many of them in so many seconds call somebody."""
+Cause = DamageKind | EngineErrorKind | Literal["hung_io"]
+Severity = Literal["critical", "warning", "info"]
+STOPPED: frozenset[EngineErrorKind] = frozenset(
+    {"log_sequence", "recovery", "disk_full", "version_store", "database_full"}
+)
+"""Of RISKS those that stopped writes; the others come before that."""
 
 
 class Finding(NamedTuple):
@@ -124,6 +136,21 @@ class Finding(NamedTuple):
     sentence: str
     causes: tuple[Cause, ...] = ()
     """Causes that it sums up, where a runbook depends on it."""
+    severity: Severity = "warning"
+    """As semantics.md 7 has it: critical calls somebody, info asks for nothing."""
+    since: float | None = None
+    """Since when it stands; None where the records do not tell."""
+
+
+def ranked(findings: Iterable[Finding], *, watched: bool) -> tuple[Finding, ...]:
+    """The same with their severity: of what is only observed none calls anybody."""
+    found = []
+    for each in findings:
+        low = each.finding in INFORMATION
+        severity: Severity = "info" if low else each.severity
+        capped = severity == "critical" and not watched
+        found.append(each._replace(severity="warning" if capped else severity))
+    return tuple(found)
 
 
 class Proof(NamedTuple):
@@ -145,31 +172,42 @@ def investigate(
     kind, `io_errors` are the times of failed reads and writes (481, 482, 551).
     """
     pages = list(standing)
-    corrected = count_pages(page for page in pages if page.kind == "corrected")
-    bad = count_pages(pages) - corrected
+    corrected = [page for page in pages if page.kind == "corrected"]
+    bad = [page for page in pages if page.kind != "corrected"]
     failed = sum(now - RECENT < time <= now for time in io_errors)
     standing_damage = {kind: each.count for kind, each in damage.items() if each.count > 0}
     parts = [
+        counted_pages(bad, "known bad page", "known bad pages") if bad else "",
+        counted_pages(corrected, "corrected page", "corrected pages") if corrected else "",
+    ]
+    parts = [part for part in parts if part] + [
         counted(number, one, many)
         for number, one, many in (
-            (bad, "known bad page", "known bad pages"),
-            (corrected, "corrected page", "corrected pages"),
             *((count, *DAMAGE_WORDS[kind]) for kind, count in standing_damage.items()),
             (failed, "I/O error in the last 7 days", "I/O errors in the last 7 days"),
         )
         if number > 0
     ]
     causes: tuple[Cause, ...] = (*standing_damage, *(("io",) if failed else ()))
-    return Finding("investigate", listed(parts), causes) if parts else None
+    begun = [page.first for page in pages]
+    begun += [damage[kind].times[0] for kind in standing_damage if damage[kind].times]
+    begun += [time for time in io_errors if now - RECENT < time <= now]
+    severe = bad or failed > 1 or not BROKEN.isdisjoint(standing_damage)
+    severity: Severity = "critical" if severe else "warning"
+    since = min(begun, default=None)
+    return Finding("investigate", listed(parts), causes, severity, since) if parts else None
 
 
 def damage_findings(damage: Mapping[DamageKind, Damage]) -> list[Finding]:
     """One finding for each that damage has of its own, with its kinds; `damage` is unresolved."""
     made = []
     for finding, kinds in DAMAGE_FINDINGS.items():
-        parts = [_reported(kind, damage[kind]) for kind in kinds if kind in damage]
-        if parts:
-            made.append(Finding(finding, listed(parts)))
+        there = [kind for kind in kinds if kind in damage]
+        if there:
+            severity: Severity = "warning" if BROKEN.isdisjoint(there) else "critical"
+            since = min(damage[kind].times[0] for kind in there)
+            told = listed([_reported(kind, damage[kind]) for kind in there])
+            made.append(Finding(finding, told, (), severity, since))
     return made
 
 
@@ -182,8 +220,7 @@ def _reported(kind: DamageKind, damage: Damage) -> str:
 
 def engine_failure(reported: Mapping[EngineErrorKind, tuple[int, float]]) -> Finding:
     """Failures that the engine reported: by kind the number of open ones, and the last; at least
-    one.
-    """
+    one."""
     parts = [
         f"{counted(reported[kind][0], *words)}, last {moment(reported[kind][1])}"
         for kind, words in REPORT_WORDS.items()
@@ -203,32 +240,71 @@ def unexplained_error(errors: Mapping[int, EngineError]) -> Finding:
 
 
 def never_verified(known: float) -> Finding:
-    """No verifier ever read every page good in the `known` seconds since it was first seen."""
     return Finding(
         "never_verified",
         f"nothing has verified all of its pages in the {span(known)} since it was first seen",
     )
 
 
-def not_restorable(time: float, reason: str) -> Finding:
-    """The newest copy that was judged, of `time`, would not mount, for that reason."""
+def not_heard(
+    last: float, after: float, severity: Literal["warning", "info"], *, stopped: bool
+) -> Finding:
+    """Nothing was read of its computer since its last record, for longer than `after` seconds."""
+    clean = " after a clean stop" if stopped else ""
     return Finding(
-        "not_restorable", f"its copy of {moment(time)} would not mount: {reason.rstrip('.')}"
+        "not_heard",
+        f"nothing was read of its computer since {moment(last)}{clean}, for more than"
+        f" {span(after)}, so its state is unknown: see whether it runs and whether its log still"
+        " arrives; if it is gone for good, write retired: true for it under computers",
+        severity=severity,
     )
+
+
+def not_restorable(time: float, reason: str) -> Finding:
+    return Finding(
+        "not_restorable",
+        f"its copy of {moment(time)} would not mount: {reason.rstrip('.')}",
+        since=time,
+    )
+
+
+def restored_unproven(pages: Iterable[BadPage], restored: float) -> Finding:
+    """Bad pages of before a restore, which nothing has verified since; at least one."""
+    known = counted_pages(list(pages), "known bad page", "known bad pages")
+    return Finding(
+        "restored_unproven",
+        f"it was restored from a backup at {moment(restored)}, before which it had {known}; nothing"
+        " that began after the restore has verified its pages yet",
+    )
+
+
+def counted_pages(pages: Sequence[BadPage], one: str, many: str) -> str:
+    """The number of bad pages in words: beyond a thousand it is a least one."""
+    number = count_pages(pages)
+    at_least = "at least " if any(page.pages > 1 for page in pages) else ""
+    return f"{at_least}{counted(number, one, many)}"
 
 
 def verification_overdue(
     proof: Proof | None, silent: float, deadline: float, lost_until: float | None
 ) -> Finding:
-    """Not verified for `silent` seconds, which is more than `deadline`.
-
-    `lost_until`: events are missing up to then; `silent` counts from there.
-    """
+    """Not verified for `silent` seconds, which is more than `deadline`. `lost_until`: events are
+    missing up to then; `silent` counts from there."""
     since = f" since {moment(lost_until)}, before which events are missing" if lost_until else ""
     last = f"last verified {verified_text(proof)}" if proof else "no verification is known"
     return Finding(
         "verification_overdue",
         f"not verified for {span(silent)}{since}; the deadline is {span(deadline)} ({last})",
+    )
+
+
+def verification_unreadable(time: float, proof: Proof | None) -> Finding:
+    """A scan completed at `time`, and its text is in no language that is known here."""
+    before = f" (last verified {verified_text(proof)})" if proof else ""
+    return Finding(
+        "verification_unreadable",
+        f"a scan completed on {moment(time)}, but the text of its event cannot be read; export the"
+        f" log as XML or EVTX to know its result{before}",
     )
 
 
@@ -239,14 +315,13 @@ def unknown_since(begin: float, until: float, missing: int, proof: Proof | None)
         "unknown_since",
         f"{counted(missing, 'event was', 'events were')} not read between {moment(begin)} and"
         f" {moment(until)}, so the state of its pages is unknown{before}",
+        since=begin,
     )
 
 
 def only_other_copies_verified(role: str, verified: Sequence[tuple[str, Proof]]) -> Finding:
     """This copy, active or passive, is not verified in time; copies of the other role are.
-
-    `verified`: computer and proof of each of those, at least one.
-    """
+    `verified`: computer and proof of each of those, at least one."""
     other = "passive" if role == "active" else "active"
     copies = listed([f"{computer} ({verified_text(proof)})" for computer, proof in verified[:3]])
     more = f" and {len(verified) - 3:,} more" if len(verified) > 3 else ""
@@ -261,9 +336,7 @@ def only_other_copies_verified(role: str, verified: Sequence[tuple[str, Proof]])
 
 def scan_stalled(since: float, still: float, seen: float | None, pages: float | None) -> Finding:
     """No progress of the scan since then, for `still` seconds in which progress was expected.
-
-    `seen` pages of `pages` were read by then; None where that is not known.
-    """
+    `seen` pages of `pages` were read by then; None where that is not known."""
     so_far = f"{seen:,.0f}" if seen is not None else ""
     if seen is not None and pages is not None and seen <= pages:
         so_far += f" of {pages:,.0f}"
@@ -272,6 +345,7 @@ def scan_stalled(since: float, still: float, seen: float | None, pages: float | 
         STALLED,
         f"its scan has stalled: no progress since {moment(since)}{at}, although its log"
         f" was read for {span(still)} of that time",
+        since=since,
     )
 
 
@@ -296,7 +370,6 @@ def defrag_overdue(completed: float | None, silent: float, allowed: float) -> Fi
 
 
 def cycles_torn(cycles: int) -> Finding:
-    """The last `cycles` of garbage collection in a row did not complete at once."""
     return Finding(
         "defrag_overdue",
         f"online defragmentation was interrupted or resumed in each of the last {cycles} cycles of"
@@ -305,7 +378,6 @@ def cycles_torn(cycles: int) -> Finding:
 
 
 def scans_collide(names: Sequence[str], cost: str) -> Finding:
-    """Scanned at the same time as the databases `names`; `cost` gives the cost in figures."""
     return Finding(
         "scans_collide",
         f"scanned at the same time as {listed(names)} on the same disks; {cost}",
@@ -314,9 +386,7 @@ def scans_collide(names: Sequence[str], cost: str) -> Finding:
 
 def scans_do_not_fit(need: float, room: float, *, halved: bool) -> Finding:
     """A scan of `need` seconds has at most `room` seconds at a stretch in its allowed hours.
-
-    `halved`: half of them is that of online defragmentation.
-    """
+    `halved`: half of them is that of online defragmentation."""
     others = f"{'online defragmentation and ' if halved else ''}the other scans of the same disks"
     return Finding(
         "scans_do_not_fit",
@@ -327,9 +397,7 @@ def scans_do_not_fit(need: float, room: float, *, halved: bool) -> Finding:
 
 def backup_slows(slow: int, jobs: int, rates: Sequence[float], ended: float) -> Finding:
     """In `slow` of the last `jobs` backup jobs the last set ran at less than half the first's rate.
-
-    `rates` are the bytes a second of the sets of the latest of them, which ended then.
-    """
+    `rates` are the bytes a second of the sets of the latest of them, which ended then."""
     first, last = (f"{rate / 1e6:,.1f}" for rate in (rates[0], rates[-1]))
     return Finding(
         "backup_slows",
@@ -343,15 +411,14 @@ class EarlyStops(NamedTuple):
     """Maintenance stopped before its time with work left: one value for each such window."""
 
     tasks: Sequence[str]
-    """The tasks that were stopped, in words."""
     early: Sequence[float]
     """Seconds before the end of the time that the window gives it; at least one."""
     with_backup: int
-    """The number of stops during which a backup ran."""
     openings: int
-    """The number of openings."""
     last: float
     """The latest stop."""
+    schedule: str = ""
+    """`01:00-03:00`, the local hours that all of these windows kept to; empty where they differ."""
 
 
 def stopped_early(found: EarlyStops) -> Finding:
@@ -363,27 +430,39 @@ def stopped_early(found: EarlyStops) -> Finding:
         f" {moment(found.last)}"
     )
     if not backups:
-        return Finding("stops_early", said)
+        seems = f"; the schedule seems to be {found.schedule}" if found.schedule else ""
+        return Finding("stops_early", said + seems)
     of_these = f"in {found.with_backup} of these windows"
     return Finding("backup_overlaps", f"{said}; a backup was running {of_these}")
 
 
 def writes_at_risk(
-    errors: Mapping[EngineErrorKind, float], buckets: tuple[float, int] | None
+    errors: Mapping[EngineErrorKind, float],
+    buckets: tuple[float, int] | None,
+    hung: Sequence[float] = (),
+    since: float | None = None,
 ) -> Finding:
-    """The instance refuses writes or is about to: at least one of the two is given.
+    """The instance refuses writes or is about to: at least one of the three is given.
 
-    `errors`: its open errors of RISKS, and when last; `buckets`: the version buckets that it holds
-    and the most that it may have.
+    `errors`: its open errors of RISKS, and when last; `since`: the first of them; `buckets`: the
+    version buckets that it holds and the most that it may have; `hung`: the sorted times at which
+    requests were reported that have not completed.
     """
     parts = []
     if errors:
         said = [f"{RISKS[kind]} (last {moment(at)})" for kind, at in errors.items()]
         parts.append(f"logged that {listed(said)}")
+    if hung:
+        requests = counted(len(hung), "read or write that has", "reads or writes that have")
+        parts.append(f"reported {requests} not completed (last {moment(hung[-1])})")
     if buckets:
         held, most = buckets
         parts.append(f"uses {held:,.0f} of at most {most:,} version buckets")
-    return Finding("writes_at_risk", f"its instance {', and '.join(parts)}", tuple(errors))
+    several = zip(hung, hung[HUNG_TOGETHER - 1 :], strict=False)
+    severe = STOPPED & errors.keys() or any(last - first <= HUNG_WITHIN for first, last in several)
+    causes: tuple[Cause, ...] = (*errors, *((HUNG,) if hung else ()))
+    told = f"its instance {', and '.join(parts)}"
+    return Finding("writes_at_risk", told, causes, "critical" if severe else "warning", since)
 
 
 def cache_small(there: float, mailboxes: int, wanted: float) -> Finding:
@@ -432,3 +511,42 @@ def counted(number: int, one: str, many: str = "") -> str:
 def listed(parts: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
+
+
+WORDS: Mapping[str, str] = {
+    "failed": "this copy has failed",
+    "suspended": "this copy was suspended",
+    "seeding_failed": "this copy could not be seeded",
+    "database_error": "its database reported an error",
+    "usn_rollback": "its database is older than its replication partners expect (USN rollback)",
+    "replication_stopped": "replication from a partner has stopped",
+}
+_OF: Mapping[FindingName, tuple[str, str, Sequence[str]]] = {
+    "copy_failed": (
+        "Exchange",
+        "for its current state, run Get-MailboxDatabaseCopyStatus",
+        ("failed", "suspended", "seeding_failed"),
+    ),
+    "directory_error": (
+        "the directory service",
+        "for its current state, run repadmin /showrepl and dcdiag",
+        ("database_error", "usn_rollback", "replication_stopped"),
+    ),
+}
+
+
+def server_notices(notices: Sequence[Notice]) -> list[Finding]:
+    """The latest comes first. No event reports that the problem is over (docs/inputs.md): an
+    acknowledgement ends it, or a restore."""
+    made = []
+    for finding, (who, command, states) in _OF.items():
+        parts = [_part(each) for each in reversed(notices) if each.state in states]
+        if parts:
+            made.append(Finding(finding, f"{who} logged that {listed(parts)}; {command}"))
+    return made
+
+
+def _part(notice: Notice) -> str:
+    times = f"{counted(notice.count, 'time', 'times')}, last " if notice.count > 1 else ""
+    why = f": {notice.text}" if notice.text else ""
+    return f"{WORDS[notice.state]} (event {notice.event_id}, {times}{moment(notice.last)}{why})"

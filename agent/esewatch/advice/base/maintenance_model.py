@@ -26,23 +26,24 @@ _SCAN_CURRENT = frozenset({*range(732, 739), *range(744, 748)})
 def maintenance_model(database: Database, settings: Settings) -> Model:
     """The scheduling of maintenance: only `window` is judged by ratio, cadence and length.
 
-    The configuration decides first, a window too. A directory (domain controller, AD LDS) and DFSR
-    collect garbage; an Exchange store that logs online defragmentation or a scan as of 2007 has a
-    window, and so has its passive copy; current engines scan in the background.
+    The configuration decides first, a window too unless a current engine scans beside it. A
+    directory (domain controller, AD LDS) and DFSR collect garbage; an Exchange store that logs
+    online defragmentation or a scan as of 2007 has a window, and so has its passive copy; current
+    engines scan in the background.
     """
     rule = rule_for(settings, database.computer, database.database)
     if rule is not None and rule.model is not None:
         return rule.model
     process = database.process.lower()
+    seen = event_ids(database.transitions)
+    seen |= {ended.completion_event for ended in database.old_passes}
+    seen |= database.untimed.events.keys()
     if rule is not None and rule.window is not None:
-        return "window"
+        return "background" if _scans_beside_window(database, process, seen) else "window"
     if _collects_garbage(database, process):
         return "garbage_collection"
     if process.startswith(_WORKER):
         return "background"
-    seen = event_ids(database.transitions)
-    seen |= {ended.completion_event for ended in database.old_passes}
-    seen |= database.untimed.events.keys()
     if database.provider.upper() == "ESE" and _is_of_2007(process, seen):
         return "window"
     if seen & _SCAN_CURRENT or (seen & _SCAN_STARTS and not seen & _SCAN_2007):
@@ -55,11 +56,17 @@ def is_worker(process: str) -> bool:
     return process.lower().startswith(_WORKER)
 
 
+def _scans_beside_window(database: Database, process: str, seen: set[int]) -> bool:
+    """True if both models fit: it is `window` only where background scanning is off, and the store
+    then logs online defragmentation alone."""
+    if seen & _SCAN_CURRENT or (database.generation == "current" and seen & _SCAN_STARTS):
+        return True
+    return process.startswith(_WORKER) and not seen & _OLD_EVENTS
+
+
 def _is_of_2007(process: str, seen: set[int]) -> bool:
     """True if it is maintained as Exchange 2007 does: the active copy, or the one of CCR and LCR.
-
-    The replication service replays logs into that copy, and nothing maintains it.
-    """
+    The replication service replays logs into that copy, and nothing maintains it."""
     if process.startswith(_REPLICATION) and not seen & _SCAN_CURRENT:
         return True
     return process.startswith((*_STORE_2007, _REPLICATION, *_TOOLS)) and bool(

@@ -25,10 +25,8 @@ _HIGHEST = 700.0
 
 
 class PredictionInterval:
-    """The distribution of the next value after `values`, which are above 0.
-
-    ValueError: there is none.
-    """
+    """The distribution of the next value after `values`, which are above 0. ValueError: there is
+    none."""
 
     def __init__(self, values: Iterable[float]) -> None:
         logs = sorted(map(log, values))
@@ -40,9 +38,8 @@ class PredictionInterval:
         self._tail = reach * max(_FEW * (count - 1) ** _FEWER, _MANY) if count > 1 else _ALONE
 
     def quantile(self, share: float) -> float:
-        """Quantile: the next value is below it with a probability of `share`, above 0 and
-        below 1.
-        """
+        """Quantile: the next value is below it with a probability of `share`, above 0 and below
+        1."""
         return exp(min(self._log_at(share), _HIGHEST))
 
     def beyond(self, reached: float, share: float) -> float:

@@ -9,10 +9,8 @@ DAY = 86400.0
 
 
 def stale_seconds(database: Database, settings: Settings) -> float:
-    """Silence after which an open pass no longer counts as running (semantics.md 2).
-
-    Two windows where one is configured, else 7 days.
-    """
+    """Silence after which an open pass no longer counts as running (semantics.md 2). Two windows
+    where one is configured, else 7 days."""
     return two_windows(window_for(settings, database.database, database.computer))
 
 
@@ -34,6 +32,5 @@ def two_windows(window: Window | None) -> float:
 
 
 def _between(window: Window) -> list[int]:
-    """Days from one opening to the next, for those of a week."""
     at = sorted({DAYS.index(day) for day in window.days})
     return [later - day for day, later in zip(at, [*at[1:], at[0] + len(DAYS)], strict=True)]

@@ -1,25 +1,35 @@
 """Write risk: the instance reports that writes are refused or soon will be (semantics.md 7)."""
 
 from esewatch.advice.base.finding import RISKS, Finding, writes_at_risk
-from esewatch.fold.instances.engine_errors import open_errors
+from esewatch.fold.channels import hours_heard
+from esewatch.fold.databases.hung_requests import still_hung
+from esewatch.fold.instances.engine_errors import Dealt, open_errors
 from esewatch.fold.readings import current
-from esewatch.fold.state.state import Instance
+from esewatch.fold.state.rollups import DAY_SECONDS, HOUR_SECONDS
+from esewatch.fold.state.state import Database, Instance
 
 BUCKETS = "ese_version_buckets_allocated"
 MOST_BUCKETS_USED = 0.7
+QUIET = DAY_SECONDS
+"""Seconds without another request that hung."""
 
 
 def at_risk(
-    instance: Instance | None, acknowledged: float, most_buckets: int | None, now: float
+    instance: Instance | None,
+    acknowledged: Dealt,
+    most_buckets: int | None,
+    now: float,
+    database: Database | None = None,
 ) -> Finding | None:
-    """The finding of a database of `instance` as of `now` (epoch seconds), None without one.
+    """The finding of a `database` of `instance` as of `now` (epoch seconds), None without one.
 
-    An error counts while it is open, as its alert does; `acknowledged` is the time up to which a
+    An error counts while it is open, as its alert does; `acknowledged` has the times up to which a
     person acknowledged those of the instance. `most_buckets` is the configured maximum of version
     buckets, None where it is not known.
     """
+    hung = _hung(database, instance, now) if database is not None else []
     if instance is None:
-        return None
+        return writes_at_risk({}, None, hung, hung[0]) if hung else None
     still = open_errors(instance, acknowledged)
     errors = {kind: instance.error_times[kind][-1] for kind in RISKS if still.get(kind)}
     level = instance.levels.get(BUCKETS)
@@ -27,4 +37,17 @@ def at_risk(
     buckets = None
     if held is not None and most_buckets and held > MOST_BUCKETS_USED * most_buckets:
         buckets = held, most_buckets
-    return writes_at_risk(errors, buckets) if errors or buckets else None
+    begun = [instance.error_times[kind][-still[kind]] for kind in errors]
+    first = min((*begun, *hung[:1]), default=None)
+    return writes_at_risk(errors, buckets, hung, first) if errors or buckets or hung else None
+
+
+def _hung(database: Database, instance: Instance | None, now: float) -> list[float]:
+    """Times of its requests that have not completed, none after a quiet day in which the instance
+    was at work: the end of a request is logged only where it was slow again, or failed."""
+    hung = still_hung(database, instance)
+    if hung and instance is not None and now > hung[-1] + QUIET:
+        later = hours_heard.first_after(instance.hours, hung[-1] + HOUR_SECONDS)
+        if later <= now + HOUR_SECONDS:
+            return []
+    return hung

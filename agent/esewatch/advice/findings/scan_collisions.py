@@ -17,7 +17,7 @@ from esewatch.advice.base.finding import Finding, counted, scans_collide
 from esewatch.advice.base.maintenance_model import maintenance_model
 from esewatch.config import Settings
 from esewatch.fold.identity.identity import database_name, device_of
-from esewatch.fold.identity.stays import stops_of
+from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.passes.runs import SCANS, Run, runs
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.state.database_state import DatabaseKey
@@ -33,13 +33,11 @@ ACCOUNTED = 0.1
 """Share of the work seconds of a pass by which its runs may differ and still be all of them."""
 
 LATEST = 8
-"""Runs of a database that are checked for collisions."""
 
 PERIOD = 28 * 86400.0
 """Runs that ended longer ago are no evidence (semantics.md 6.1): the scan may be switched off."""
 
 NAMED = 3
-"""The largest number of other databases that are named."""
 
 PUBLISHED_ALONE, PUBLISHED_TWO = 30_000, 8_200
 """Pages a second of one scan on a device, and of two at once (published facts P1). The table does
@@ -55,8 +53,6 @@ Stretch = tuple[float, float]
 
 
 class Scans(msgspec.Struct, frozen=True, kw_only=True):
-    """The scan times of a database, and its disks."""
-
     key: DatabaseKey
     name: str
     disks: Disks
@@ -83,10 +79,8 @@ class Loss(NamedTuple):
 def scans_in(
     state: State, settings: Settings, stale_seconds: Callable[[Database, Settings], float]
 ) -> list[Scans]:
-    """The databases that can be moved and share known disks with another of them.
-
-    `stale_seconds` gives the seconds after which an open run of a database is taken to be over.
-    """
+    """The databases that can be moved and share known disks with another of them. `stale_seconds`
+    gives the seconds after which an open run of a database is taken to be over."""
     where = _disks(state, settings)
     shared = {disks for disks, count in Counter(where.values()).items() if count > 1}
     found = []
@@ -108,10 +102,8 @@ def scans_in(
 
 
 def colliding_scans(scans: Iterable[Scans], now: float) -> dict[DatabaseKey, tuple[str, ...]]:
-    """By database, names of others that were scanned at the same time on the same disks.
-
-    Judged are the last run that ended, within 28 days, and the running one. At most 3 names each.
-    """
+    """By database, names of others that were scanned at the same time on the same disks. Judged are
+    the last run that ended, within 28 days, and the running one. At most 3 names each."""
     found = {}
     for group in _by_disks(scans):
         latest = [
@@ -160,13 +152,13 @@ def throughput_lost(
 
 
 def collisions_found(
-    scans: Sequence[Scans], passes: Callable[[DatabaseKey], Sequence[Pass]], now: float
+    scans: Sequence[Scans],
+    colliding: Mapping[DatabaseKey, Sequence[str]],
+    passes: Callable[[DatabaseKey], Sequence[Pass]],
+    now: float,
 ) -> dict[DatabaseKey, Finding]:
-    """The finding of each database whose last scan collided with another one, with its cost.
-
-    `passes` gives the ended checksum passes of a database; asked for where scans collided.
-    """
-    colliding = colliding_scans(scans, now)
+    """The finding of each database that is `colliding` (`colliding_scans`), with its cost.
+    `passes` gives the ended checksum passes of a database; asked for where scans collided."""
     disks = {each.disks for each in scans if each.key in colliding}
     crowded = [each for each in scans if each.disks in disks]
     losses = throughput_lost(crowded, {each.key: passes(each.key) for each in crowded}, now)
@@ -195,15 +187,12 @@ class _Timed(NamedTuple):
 
 
 class _Timeline:
-    """The runs of all databases of a group, to find those beside another one."""
-
     def __init__(self, stretches: Sequence[Sequence[Stretch]]) -> None:
         self._runs = sorted((run, index) for index, each in enumerate(stretches) for run in each)
         self._starts = [run[0] for run, _ in self._runs]
         self._longest = max((run[1] - run[0] for run, _ in self._runs), default=0.0)
 
     def beside(self, own: Stretch, index: int) -> Iterator[tuple[int, Stretch]]:
-        """The databases whose runs share time with `own`, without the database at `index`."""
         first = bisect_left(self._starts, own[0] - self._longest)
         for place in range(first, bisect_left(self._starts, own[1])):
             run, other = self._runs[place]
@@ -213,8 +202,7 @@ class _Timeline:
 
 class _Crowded:
     """The parts of a stretch of time in which two databases or more were scanned; the runs of each
-    one are disjoint, so that any second one is of another.
-    """
+    one are disjoint, so that any second one is of another."""
 
     def __init__(self, stretches: Iterable[Sequence[Stretch]]) -> None:
         edges = sorted(
@@ -253,7 +241,6 @@ def _disks(state: State, settings: Settings) -> dict[DatabaseKey, Disks]:
 
 
 def _by_disks(scans: Iterable[Scans]) -> list[list[Scans]]:
-    """The databases that share disks with at least one other."""
     groups: dict[Disks, list[Scans]] = {}
     for each in scans:
         groups.setdefault(each.disks, []).append(each)
@@ -300,7 +287,6 @@ def _measure(timed: Sequence[_Timed], index: int, timeline: _Timeline) -> _Measu
 
 
 def _timed(done: Pass, since: float, crowded: _Crowded, own: Sequence[Stretch]) -> _Timed | None:
-    """The timed passes; None where pages, work seconds or some runs of the pass are not known."""
     start, end, seconds = done.started, done.ended, done.work_seconds
     pages = min(done.pages_seen or 0, MOST_PAGES)
     if start is None or end is None or seconds is None or start <= since:

@@ -33,7 +33,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """None when its device is not known: then nothing is advised."""
     model: Model
     window: Window | None
-    """Its allowed hours."""
     defragmented: bool
     """Online defragmentation runs in them: the first half of each opening is its (P1)."""
     verified: float | None
@@ -43,16 +42,12 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScanSlot(NamedTuple):
-    """The start and the end of a database's scan."""
-
     key: DatabaseKey
     start: float
     end: float
 
 
 class Unplaced(NamedTuple):
-    """A database without a slot."""
-
     key: DatabaseKey
     finding: Finding | None
     """That its scan does not fit; None where its duration or its allowed hours are not known."""
@@ -66,10 +61,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedules(candidates: Iterable[Candidate], now: float) -> list[Schedule]:
-    """A schedule for each device with two or more databases whose windows can be moved.
-
-    Of databases with the same window none starts before one that was verified earlier.
-    """
+    """A schedule for each device with two or more databases whose windows can be moved. Of
+    databases with the same window none starts before one that was verified earlier."""
     groups: dict[Disks, list[Candidate]] = {}
     for each in candidates:
         if each.disks is not None and each.model == "window":
@@ -96,9 +89,8 @@ class _Calendar:
         return repr((window.start, window.duration, window.days, window.timezone, halved))
 
     def stretches(self, window: Window, *, halved: bool) -> list[Stretch]:
-        """The stretches in order, touching ones joined; none where the calendar has no
-        such time. `halved`: the first half of each opening is not for scans.
-        """
+        """The stretches in order, touching ones joined; none where the calendar has no such time.
+        `halved`: the first half of each opening is not for scans."""
         key = self.key(window, halved=halved)
         if key not in self._known:
             self._known[key] = self._open(window, halved=halved)
@@ -156,8 +148,7 @@ def _oldest_first(candidate: Candidate) -> tuple[float, DatabaseKey]:
 
 def _free(stretches: Iterable[Stretch], slots: Sequence[ScanSlot], begin: float) -> list[Stretch]:
     """Free time within the stretches from `begin` on: without the sorted slots and the gap around
-    each.
-    """
+    each."""
     found = []
     for low, high in stretches:
         low = max(low, begin)

@@ -15,8 +15,6 @@ RECENT = 14 * 86400.0
 
 
 class SlowJobs(NamedTuple):
-    """The slow jobs of a computer, and the instances in the latest of them."""
-
     finding: Finding
     instances: frozenset[str]
     """In lower case."""
@@ -25,10 +23,7 @@ class SlowJobs(NamedTuple):
 def slow_jobs_of(
     state: State, streamed: Mapping[str, Set[BackupSet]], now: float
 ) -> dict[str, SlowJobs]:
-    """The slow jobs by computer, as of `now`.
-
-    `streamed`: by computer, backup sets from events.
-    """
+    """The slow jobs by computer, as of `now`. `streamed`: by computer, backup sets from events."""
     found = {}
     for computer, host in state.hosts.items():
         jobs = latest_jobs(host.backup_sets, streamed.get(computer, ()))
@@ -44,7 +39,6 @@ def slow_jobs_of(
 def slowing_backups(
     state: State, known: Mapping[tuple[str, str], History], now: float
 ) -> dict[tuple[str, str], Finding]:
-    """The finding of each database whose instance was in the latest job that slowed."""
     by_events: dict[str, set[BackupSet]] = {}
     for each in known.values():
         by_events.setdefault(each.computer, set()).update(each.streamed)

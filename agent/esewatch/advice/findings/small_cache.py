@@ -14,7 +14,7 @@ from esewatch.advice.history.history import History
 from esewatch.config import Settings, policy_for, rule_for
 from esewatch.fold.readings import current
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import SEPARATOR, State
+from esewatch.fold.state.state import SEPARATOR, START, State
 
 CACHE = "ese_cache_size_bytes"
 STORES = ("information store", "microsoft.exchange.store.worker")
@@ -26,10 +26,8 @@ WARM = 86400.0
 def small_caches(
     state: State, settings: Settings, known: Mapping[DatabaseKey, History], now: float
 ) -> dict[DatabaseKey, Finding]:
-    """The finding of each active database with configured `mailboxes`, as of `now`.
-
-    All stores of a computer together, and all such databases: their cache is a common one.
-    """
+    """The finding of each active database with configured `mailboxes`, as of `now`. All stores of a
+    computer together, and all such databases: their cache is a common one."""
     wanted: dict[str, dict[DatabaseKey, tuple[int, int]]] = defaultdict(dict)
     for key, each in known.items():
         if (of := _wanted(state, settings, each, now)) is not None:
@@ -59,7 +57,7 @@ def _is_warm(state: State, of: History, now: float) -> bool:
     instance = state.instances.get((of.computer, of.ese_instance.lower()))
     host = state.hosts.get(of.computer)
     heard = host.first_heard if host is not None else 0.0
-    began = max(instance.starts, default=heard) if instance is not None else heard
+    began = max(instance.times_of({START}), default=heard) if instance is not None else heard
     return 0.0 < began <= now - WARM
 
 

@@ -1,7 +1,7 @@
-"""A stalled background scan: no progress for two days (semantics.md 5).
+"""A background scan that is stalled, without progress for two days, or off (semantics.md 5).
 
-Reported only for a scan whose progress was seen in this pass, so that it would have been seen
-since, and only for time in which its log was read. Silent wherever something is not known.
+A stall is reported only for a scan whose progress was seen in this pass, so that it would have been
+seen since, and only for time in which its log was read. Silent wherever something is not known.
 """
 
 import math
@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from esewatch.advice.base.finding import Finding, scan_stalled
+from esewatch.advice.base.finding import Finding, scan_off, scan_stalled
+from esewatch.advice.base.maintenance_model import is_worker
+from esewatch.advice.base.time_at_work import at_work
 from esewatch.advice.history.history import History
-from esewatch.advice.history.ledger import KNOWN_LONG
+from esewatch.advice.history.ledger import DAY, KNOWN_LONG
 from esewatch.advice.history.rates import is_amount
 from esewatch.advice.history.rest_of_scan import Mark
 from esewatch.fold.state.rollups import day_start
@@ -21,8 +23,7 @@ STANDSTILL = 48 * 3600.0
 """Seconds without progress; the last record may be this old, too."""
 SILENCE = 24 * 3600.0
 """A log that is read has a record this often, in seconds; else the computer slept, or the log was
-cleared.
-"""
+cleared."""
 
 
 def stalled_scan(history: History, now: float) -> Finding | None:
@@ -86,14 +87,12 @@ def _read(heard: Sequence[float], now: float) -> _Read | None:
 
 
 def _begun(history: History, running: Pass) -> float:
-    """The time since which the pass runs without a stop."""
     last = history.scan_runs[-1] if history.scan_runs else None
     began = -math.inf if running.started is None else running.started
     return began if last is None else max(began, last.start if last.end is None else last.end)
 
 
 def _last_progress(running: Pass, marks: list[Mark]) -> float:
-    """The time at which its events last reported progress."""
     if not marks or running.last_event > marks[-1].time:
         return running.last_event
     changes = [after.time for before, after in pairwise(marks) if after.pages != before.pages]
@@ -101,8 +100,6 @@ def _last_progress(running: Pass, marks: list[Mark]) -> float:
 
 
 class _Counted(NamedTuple):
-    """Counter data on the scans of an instance."""
-
     day: float
     """Noon at which the last day with pages read begins."""
     until: float
@@ -118,3 +115,26 @@ def _counted(history: History) -> _Counted | None:
         return None
     ends = [min(day_start(grown[-1] + 1), sampled), *(end for _, end in history.unsampled)]
     return _Counted(day_start(grown[-1]), max(ends), sampled)
+
+
+SILENT = 45 * DAY
+"""Seconds at work without any event of a scan; the longest pause of a healthy one is shorter."""
+
+
+def switched_off(history: History, now: float) -> Finding | None:
+    """The finding of a database as of `now` (epoch seconds), None without one.
+
+    Its size does not matter. Pages that counters show as read by a scan are evidence of a scan; the
+    time before a gap in the events is unknown.
+    """
+    scanned = history.model == "background" or is_worker(history.process)
+    if not scanned or history.tier != "watched" or not history.first_seen > 0:
+        return None
+    told = history.scan_told
+    read = [day_start(each.day + 1) for each in history.days if each.scan_pages_read > 0]
+    gaps = [end for begin, end, _ in history.event_gaps if begin < now]
+    since = max([history.first_seen, *gaps, *read[-1:], *([told] if told is not None else [])])
+    silent = at_work(history.off, since, now)
+    if not SILENT <= silent < math.inf:
+        return None
+    return scan_off(silent, told)

@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from esewatch.advice.base.prediction_interval import PredictionInterval
+from esewatch.advice.base.time_at_work import Stretch, at_work
 from esewatch.advice.forecast.simulate_passes import simulate_passes
 from esewatch.advice.forecast.window_usage import Pattern, capped, pattern
 from esewatch.advice.history.ledger import Gap
@@ -83,11 +84,15 @@ class Course(NamedTuple):
     deadline: float | None = None
 
 
-def forecast(task: str, course: Course, now: float) -> Forecast:
-    """The forecast of the running pass of `task` as of `now` (epoch seconds).
+def withdrawn(of: Forecast) -> Forecast:
+    """The rest of a forecast where nothing is heard any more."""
+    reason = "nothing was read of its computer for too long"
+    return Forecast(task=of.task, reason=reason, deadline=of.deadline)
 
-    Data of `course` from later times are not used.
-    """
+
+def forecast(task: str, course: Course, now: float) -> Forecast:
+    """The forecast of the running pass of `task` as of `now` (epoch seconds). Data of `course` from
+    later times are not used."""
     base = Forecast(task=task, deadline=course.deadline)
     if not CALENDAR[0] <= now <= CALENDAR[1]:
         return msgspec.structs.replace(base, reason="the clock of this machine is wrong")
@@ -156,7 +161,6 @@ def _continuous(base: Forecast, totals: list[float], course: Course, now: float)
 
 
 def _unknown(totals: Sequence[float], course: Course) -> str:
-    """The reason why nothing shows the rest of the running scan."""
     if totals:
         return UNSEEN
     completed = any(each.outcome == "completed" for each in course.passes)
@@ -227,3 +231,45 @@ def _paced(
     return msgspec.structs.replace(
         result, days_per_pass=max(between, work), days_per_pass_later=later
     )
+
+
+def scan_deadline(passes: Sequence[Pass], allowed: float) -> float | None:
+    """Due time of the running scan (epoch seconds): `allowed` seconds from its start.
+
+    `allowed` is the result of `ledger.verification_deadline`. Between passes: when the next one
+    should be done, counted from the last completion. None where neither is known.
+    """
+    running = passes[-1] if passes and passes[-1].outcome == "open" else None
+    if running is not None:
+        return None if running.started is None else running.started + allowed
+    return _after_last(passes, allowed)
+
+
+def at_work_until(
+    deadline: float | None, allowed: float, off: Sequence[Stretch], now: float
+) -> float | None:
+    """`deadline`, postponed by the time off within the `allowed` seconds before it."""
+    if deadline is None:
+        return None
+    since = deadline - allowed
+    return deadline + max(0.0, now - since - at_work(off, since, now))
+
+
+def defrag_deadline(
+    passes: Sequence[Pass], allowed: float | None, role_changes: Sequence[float] = ()
+) -> float | None:
+    """Time by which defragmentation should have completed again (epoch seconds).
+
+    Counted from its last completion, or from the first start known, and from the copy's last change
+    of role; `allowed` is the policy's `defrag_complete_within`, None without a limit.
+    """
+    if allowed is None or (due := _after_last(passes, allowed)) is None:
+        return None
+    return max([due, *(time + allowed for time in role_changes)])
+
+
+def _after_last(passes: Sequence[Pass], allowed: float) -> float | None:
+    ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
+    starts = [each.started for each in passes if each.started is not None]
+    known = max(ends) if ends else min(starts, default=None)
+    return None if known is None else known + allowed

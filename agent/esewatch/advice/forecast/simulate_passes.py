@@ -10,7 +10,6 @@ from esewatch.config.calendar import Opening
 CASES: Final = 200
 """Number of simulated passes for one forecast (Monte Carlo sample size)."""
 NIGHTS: Final = 400
-"""Largest number of simulated openings."""
 
 _UNSEEN: Final = 0.5
 """Weight of a night on which nothing runs, in addition to the nights seen."""
@@ -48,8 +47,7 @@ def _drawn(
     case: int, place: int, openings: list[Opening], found: Pattern
 ) -> tuple[float, WorkNight]:
     """The simulated night of this case at that place; place 0 is the rest of the present
-    opening.
-    """
+    opening."""
     chance = (case + 1) * _STEPS[place] % 1.0
     if place == 0:
         if found.tonight is None:

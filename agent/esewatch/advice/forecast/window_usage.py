@@ -50,7 +50,6 @@ class Rhythm(NamedTuple):
     closed: frozenset[int] = frozenset()
 
     def at(self, time: float) -> Opening | None:
-        """The opening that `time` (epoch seconds) lies in."""
         if self.window is not None:
             return opening_at(self.window, time)
         start = (time - self.boundary) // DAY * DAY + self.boundary
@@ -70,8 +69,6 @@ class Rhythm(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """The rhythm of a task, its past nights, and what may be left of the present one."""
-
     rhythm: Rhythm
     nights: list[WorkNight]
     tonight: Opening | None
@@ -117,10 +114,8 @@ def finish(night: WorkNight, seconds: float) -> float:
 
 
 def capped(runs: Sequence[Run], rhythm: Rhythm, now: float) -> list[Run]:
-    """`runs` with an end each: a running one lasts to `now`, at most to its window's end.
-
-    A process that was killed logs no end.
-    """
+    """`runs` with an end each: a running one lasts to `now`, at most to its window's end. A process
+    that was killed logs no end."""
     ended = []
     for run in runs:
         end = now if run.end is None else run.end
@@ -138,7 +133,6 @@ def _weekday(time: float) -> int:
 def _believed(
     window: Window | None, runs: Sequence[Run], now: float
 ) -> tuple[Rhythm, list[Opening]]:
-    """The rhythm of the runs, and its latest openings."""
     if window is not None and window.days:
         rhythm = Rhythm(window)
         openings = _openings(rhythm, runs, now)
@@ -190,8 +184,6 @@ def _boundary(runs: Sequence[Run], now: float) -> float:
 
 
 class _Due:
-    """The times at which a pass was open."""
-
     def __init__(self, passes: Iterable[Pass]) -> None:
         spans = sorted(
             (each.started, math.inf if each.ended is None else each.ended)
@@ -232,7 +224,6 @@ def _closed(openings: Sequence[Opening], runs: Sequence[Run], now: float) -> fro
 
 
 def _night(opening: Opening, runs: Sequence[Run], now: float) -> WorkNight:
-    """The work around `opening`; `runs` are sorted."""
     begin, end = opening.start - _MARGIN, min(opening.end + _MARGIN, now)
     if opening.end - opening.start >= DAY:
         begin, end = opening.start, min(opening.end, now)
@@ -296,10 +287,8 @@ def _until(night: WorkNight, ended: Sequence[float], place: int) -> WorkNight:
 def _rest(
     opening: Opening, nights: Sequence[WorkNight], runs: Sequence[Run], now: float
 ) -> list[WorkNight]:
-    """The rest of past nights that were in the present state at this time of theirs.
-
-    Without such a night: running work goes on to the window's end, idle time stays idle.
-    """
+    """The rest of past nights that were in the present state at this time of theirs. Without such a
+    night: running work goes on to the window's end, idle time stays idle."""
     offset = now - opening.start
     present = _state(
         _night(opening, runs, now), offset, running=bool(runs and runs[-1].end is None)

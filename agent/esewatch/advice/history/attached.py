@@ -1,44 +1,75 @@
-"""The databases of an instance that are attached, as its events tell (semantics.md 1).
+"""The databases of an instance that are attached, as its events tell (semantics.md 1 and 5).
 
 A database that is moved to another path is another one from then on: its old path stays known.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
+from esewatch.advice.base.time_at_work import presence
 from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.passes.passes import DETACH
-from esewatch.fold.passes.transitions import last_event
-from esewatch.fold.state.state import Database
+from esewatch.fold.passes.passes import ATTACHES, DETACH
+from esewatch.fold.passes.transitions import ROW_BYTES, event_ids, unpack
+from esewatch.fold.state.state import START, STOP_EVENTS, Database, Instance
+
+_LATEST = 8
+"""Transitions that may be logged with a detach: interruptions of its passes."""
 
 
-def attached(databases: Iterable[Database]) -> dict[tuple[str, str], set[str]]:
-    """By instance, the labels of its databases without those that were moved.
+class Members(NamedTuple):
+    """Labels of the databases of one instance."""
 
-    After the last event of such a one another of the instance was first seen: under the same file
-    name, or under any where that event is its detach.
-    """
+    attached: set[str]
+    """Without those that were moved or dismounted."""
+    moved: set[str]
+
+
+def members(
+    databases: Iterable[Database], known: Mapping[tuple[str, str], Instance]
+) -> dict[tuple[str, str], Members]:
+    """By instance. A database was moved where it was detached, or its instance stopped or started
+    after its last event, and the instance attached one of the same file name since. One that only
+    went silent before such a one was first seen is not counted as attached, but may be due."""
     instances: dict[tuple[str, str], list[Database]] = defaultdict(list)
     for each in databases:
         instances[instance_key(each)].append(each)
     found = {}
-    for key, members in instances.items():
-        newest = max(each.first_seen for each in members)
-        of_name: dict[str, float] = {}
-        for each in members:
-            name = _file_name(each)
-            of_name[name] = max(each.first_seen, of_name.get(name, each.first_seen))
-        found[key] = {
-            each.database
-            for each in members
-            if each.last_seen >= (newest if _is_detached(each) else of_name[_file_name(each)])
-        }
+    for key, all_of_it in instances.items():
+        of_name: dict[str, list[Database]] = defaultdict(list)
+        for each in all_of_it:
+            of_name[_file_name(each)].append(each)
+        attached, moved = set(), set()
+        for each in all_of_it:
+            since = _detached(each, known.get(key))
+            others = [other for other in of_name[_file_name(each)] if other is not each]
+            left = _left(each, known.get(key)) if since is None and others else since
+            if left is not None and any(_came_after(other, left) for other in others):
+                moved.add(each.database)
+            elif since is None and all(each.last_seen >= other.first_seen for other in others):
+                attached.add(each.database)
+        found[key] = Members(attached, moved)
     return found
+
+
+def _came_after(other: Database, left: float) -> bool:
+    attached = unpack(other.transitions, ATTACHES)
+    return other.first_seen > left or any(each.time > left for each in attached)
+
+
+def _left(entry: Database, instance: Instance | None) -> float | None:
+    """Its last event, where its instance stopped or started after that."""
+    times = instance.times_of(STOP_EVENTS | {START}) if instance is not None else []
+    return entry.last_seen if times and times[-1] > entry.last_seen else None
+
+
+def _detached(entry: Database, instance: Instance | None) -> float | None:
+    """Since when it is detached, None where it is not."""
+    rows = entry.transitions
+    if DETACH not in event_ids(rows[-_LATEST * ROW_BYTES :]):  # as in most
+        return None
+    return presence(entry, instance, unpack(rows)).detached
 
 
 def _file_name(entry: Database) -> str:
     return entry.database.replace("\\", "/").rpartition("/")[2]
-
-
-def _is_detached(entry: Database) -> bool:
-    return last_event(entry.transitions) == DETACH

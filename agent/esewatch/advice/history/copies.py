@@ -26,8 +26,6 @@ REPLICATED: frozenset[Model] = frozenset({"window", "background"})
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts that show which databases are copies of one another."""
-
     computer: str
     database: str
     name: str
@@ -44,7 +42,6 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def member_of(database: Database, settings: Settings) -> Member:
-    """The facts of a known database."""
     rule = rule_for(settings, database.computer, database.database)
     model = maintenance_model(database, settings)
     of_store = database.process.lower().startswith(STORES)
@@ -81,12 +78,10 @@ class Copies(NamedTuple):
 
     @classmethod
     def of(cls, members: Mapping[DatabaseKey, Member]) -> "Copies":
-        """Those of these that are copies of one another."""
         return cls(members, dict(zip(members, copies_of(list(members.values())), strict=True)))
 
     @classmethod
     def within(cls, state: State, settings: Settings) -> "Copies":
-        """Databases of the state that are copies of one another."""
         return cls.of({key: member_of(each, settings) for key, each in state.databases.items()})
 
 

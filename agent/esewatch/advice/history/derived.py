@@ -5,20 +5,34 @@ most of the cost of a view, and from one snapshot to the next few databases have
 the others are taken from the snapshot before.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch import names
+from esewatch.advice.base.left_out import LeftOut, leaving_out, without
 from esewatch.advice.history.copies import Copies, Member, member_of
 from esewatch.advice.history.pass_views import verifications
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
-from esewatch.fold.databases.integrity import OutsideFacts, ScanCircumstances, known_bad_pages
-from esewatch.fold.identity.identity import Tier, tier
-from esewatch.fold.identity.stays import stops_of
-from esewatch.fold.instances.backups import completed, totals, verified_by_streaming
+from esewatch.fold.databases.integrity import (
+    OutsideFacts,
+    ScanCircumstances,
+    known_bad_pages,
+    restored_bad_pages,
+    unreadable_scan,
+)
+from esewatch.fold.identity.identity import Tier, is_snapshot, tier
+from esewatch.fold.identity.owners import stops_of
+from esewatch.fold.instances.backups import (
+    Stretch,
+    completed,
+    totals,
+    verified_by_streaming,
+)
 from esewatch.fold.passes.passes import TaskSummary, TaskView, derive
 from esewatch.fold.passes.transitions import event_ids
+from esewatch.fold.state.checkdb_results import has_errors
+from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import BackupTotals, BadPage, Database, State
 
@@ -36,62 +50,69 @@ class _Basis(NamedTuple):
     """A hash of all that the state has of the database; None where no row can be made of it."""
     stops: Sequence[float]
     around: ScanCircumstances
-    streamed: float | None
-    """The end of its last streaming backup that verified it."""
+    streamed: Sequence[Stretch]
+    """The streaming backups that read every page of it."""
 
 
 class Derived(NamedTuple):
-    """Values that follow from the records of one database and of those around it."""
-
     tier: Tier
     member: Member
     told: OutsideFacts
     views: Mapping[str, TaskSummary]
     bad_pages: Sequence[BadPage]
-    """The unresolved ones."""
+    restored_pages: Sequence[BadPage]
+    """Those of before its last restore, which nothing has verified since."""
     verified: Mapping[str, float]
     """By verifier, the time when every page was last proven good."""
+    unreadable_scan: float | None
+    """The end of the last scan whose numbers cannot be read, and which else would have verified."""
     unlogged: str
     """Events that its scans must have logged, and that the log does not have; empty if none."""
     basis: _Basis
 
 
-class Backups(NamedTuple):
-    """Values that follow from the events of the backups of one instance."""
+class Judge(NamedTuple):
+    """Takes what is derived of the databases that are due, and the passes, which nothing keeps."""
 
+    due: Collection[DatabaseKey]
+    take: Callable[[DatabaseKey, Derived, Mapping[str, TaskView]], None]
+
+
+class Backups(NamedTuple):
     totals: Mapping[str, Mapping[str, BackupTotals]]
     """By database, then by kind."""
-    verified: Mapping[str, float]
-    """By database, the end of the last streaming backup that read every page of it."""
+    verified: Mapping[str, Sequence[Stretch]]
+    """By database, the streaming backups that read every page of it."""
     row: int | None
-    """A hash of what they were derived from."""
 
 
 class AllDerived(NamedTuple):
-    """The facts of all databases of a state, under these settings."""
-
     settings: Settings
     copies: Copies
     databases: Mapping[DatabaseKey, Derived]
     backups: Mapping[tuple[str, str], Backups]
-    """By instance."""
 
-    def told(self, database: Database) -> OutsideFacts:
-        """The facts about it from other records."""
-        return self.databases[database.computer, database.database].told
+    def is_damaged(self, state: State) -> bool:
+        """True if a page is known bad, a copy damaged, or CHECKDB left errors. Of that state."""
+        return any(
+            facts.bad_pages
+            or known_damage(state.databases[key], facts.told.damage, facts.told.around.mended)
+            for key, facts in self.databases.items()
+        ) or any(map(has_errors, state.sql_databases.values()))
 
 
 def derived(
     state: State,
     settings: Settings,
     before: AllDerived | None = None,
-    only: DatabaseKey | None = None,
+    *,
+    only: Collection[DatabaseKey] | None = None,
+    left_out: LeftOut | None = None,
+    judge: Judge | None = None,
 ) -> AllDerived:
-    """The facts of the databases, or of the one of that key.
-
-    `before` is the result for an earlier state; it saves work and changes nothing.
-    """
-    wanted = state.databases if only is None else {only: state.databases[only]}
+    """The facts of the databases, or of those of these keys. `before` is the result for an earlier
+    state; it saves work and changes nothing. `judge`: passes are derived once for all of them."""
+    wanted = state.databases if only is None else {key: state.databases[key] for key in only}
     rows = {key: _row(entry) for key, entry in wanted.items()}
     known = before.databases if before is not None and before.settings is settings else {}
     same = {
@@ -99,25 +120,57 @@ def derived(
         for key, row in rows.items()
         if key in known and known[key].basis.row == row is not None
     }
-    copies = Copies.of(
-        {
-            key: same[key].member if key in same else member_of(entry, settings)
-            for key, entry in state.databases.items()
-        }
-    )
+    members: dict[DatabaseKey, Member] = {}
+    for key, entry in state.databases.items():
+        with leaving_out(key, left_out):
+            members[key] = same[key].member if key in same else member_of(entry, settings)
+    if left_out:
+        state = without(state, left_out)
+        wanted = state.databases
+    copies = Copies.of(members)
     told = surroundings(state, settings, copies)
     backups = _backups(state, before.backups if before is not None else {})
     streamed = _streamed(backups)
     found = {}
     for key, entry in wanted.items():
-        beside = told(entry)
-        stops = tuple(stops_of(state, entry))
-        basis = _Basis(rows[key], stops, beside.around, streamed.get(key))
-        if key in same and same[key].basis == basis:
-            found[key] = same[key]._replace(told=beside)
-        else:
-            found[key] = _derived(entry, tier(entry, settings), copies.members[key], beside, basis)
+        with leaving_out(key, left_out):
+            beside = told(entry)
+            stops = tuple(stops_of(state, entry))
+            basis = _Basis(rows[key], stops, beside.around, streamed.get(key, ()))
+            views = None
+            if key in same and same[key].basis == basis:
+                found[key] = same[key]._replace(told=beside)
+            else:
+                views = derive(entry, stops)
+                shadow = beside.around.gone and is_snapshot(entry.database)
+                own = "ignored" if shadow else tier(entry, settings)
+                found[key] = _facts(entry, own, copies.members[key], beside, basis, views=views)
+            if judge is not None and key in judge.due:
+                judge.take(key, found[key], views or derive(entry, stops))
     return AllDerived(settings, copies, found, backups)
+
+
+def _facts(
+    entry: Database,
+    own: Tier,
+    member: Member,
+    told: OutsideFacts,
+    basis: _Basis,
+    *,
+    views: Mapping[str, TaskView],
+) -> Derived:
+    return Derived(
+        tier=own,
+        member=member,
+        told=told,
+        views={task: view.summary() for task, view in views.items()},
+        bad_pages=known_bad_pages(entry, views, told.around),
+        restored_pages=restored_bad_pages(entry, views, told.around),
+        verified=verifications(entry, views, told.around, basis.streamed),
+        unreadable_scan=unreadable_scan(entry, views, told.around),
+        unlogged=_unlogged(entry, views),
+        basis=basis,
+    )
 
 
 def _backups(
@@ -135,12 +188,14 @@ def _backups(
     return found
 
 
-def _streamed(backups: Mapping[tuple[str, str], Backups]) -> dict[DatabaseKey, float]:
-    found: dict[DatabaseKey, float] = {}
+def _streamed(
+    backups: Mapping[tuple[str, str], Backups],
+) -> dict[DatabaseKey, Sequence[Stretch]]:
+    found: dict[DatabaseKey, Sequence[Stretch]] = {}
     for (computer, _), each in backups.items():
-        for database, time in each.verified.items():
+        for database, stretches in each.verified.items():
             key = (computer, database)
-            found[key] = max(time, found.get(key, 0.0))
+            found[key] = (*found.get(key, ()), *stretches)
     return found
 
 
@@ -149,22 +204,6 @@ def _row(kept: object) -> int | None:
         return hash(names.pack(kept))
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def _derived(
-    entry: Database, found_tier: Tier, member: Member, told: OutsideFacts, basis: _Basis
-) -> Derived:
-    views = derive(entry, basis.stops)
-    return Derived(
-        tier=found_tier,
-        member=member,
-        told=told,
-        views={task: view.summary() for task, view in views.items()},
-        bad_pages=known_bad_pages(entry, views, basis.around),
-        verified=verifications(entry, views, basis.around, basis.streamed),
-        unlogged=_unlogged(entry, views),
-        basis=basis,
-    )
 
 
 def _unlogged(entry: Database, views: Mapping[str, TaskView]) -> str:

@@ -1,48 +1,56 @@
 """The history of a database for the judgements: plain values, gathered once from the state."""
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from esewatch.advice.base.maintenance_model import Model
-from esewatch.advice.base.time_at_work import Stretch, not_at_work
-from esewatch.advice.history.attached import attached
-from esewatch.advice.history.copies import member_of
-from esewatch.advice.history.ledger import Copy, Gap
-from esewatch.advice.history.liveness import Liveness, liveness, scan_told
+from esewatch.advice.base.time_at_work import Stretch, presence
+from esewatch.advice.history.attached import Members, members
+from esewatch.advice.history.derived import Derived, Judge, derived
+from esewatch.advice.history.ledger import Copy, CopyFacts
 from esewatch.advice.history.pass_views import (
     failed_tasks,
     pages_of,
     passes_of,
     scans_of,
-    verifications,
 )
-from esewatch.advice.history.rest_of_scan import Mark, begun, engine_threshold, marks
-from esewatch.advice.history.surroundings import gaps_of, surroundings
-from esewatch.config import Policy, Settings, Window, window_for
-from esewatch.fold.databases.integrity import OutsideFacts, io_errors, known_bad_pages
-from esewatch.fold.identity.identity import Tier, tier
+from esewatch.advice.history.rest_of_scan import (
+    Liveness,
+    Mark,
+    begun,
+    engine_threshold,
+    liveness,
+    marks,
+    scan_told,
+    times_heard,
+)
+from esewatch.advice.history.surroundings import gaps_of
+from esewatch.config import Policy, Settings, window_for
+from esewatch.fold import pairing
+from esewatch.fold.databases.integrity import io_errors
 from esewatch.fold.identity.owners import instance_key, instance_label, process_key
 from esewatch.fold.identity.roles import role_changes
-from esewatch.fold.identity.stays import stays, stops_of
 from esewatch.fold.instances.backups import (
     Backup,
     completed,
     spans,
     streamed,
-    verified_by_streaming,
 )
 from esewatch.fold.instances.instances import engine_changes
-from esewatch.fold.passes.passes import FAILS, TaskView, replay
+from esewatch.fold.passes.passes import FAILS, TaskView
 from esewatch.fold.passes.runs import DEFRAG, SCANS, Run, runs, torn_runs
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.passes.untimed_passes import untimed_passes
 from esewatch.fold.state import rollups
 from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rollups import Day, Size
 from esewatch.fold.state.state import (
+    START,
     BadPage,
     Channel,
     CopyVerdict,
@@ -59,46 +67,34 @@ from esewatch.fold.state.state import (
 )
 
 MOST_PAGE_SIZE = 32768
+NEVER = ((-math.inf, math.inf),)
+"""The times off of a database that was moved: its old path is retired, and nothing is due."""
 _RATIO_COUNTERS = ("|online defrag pages read/sec|", "|online defrag pages freed/sec|")
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True):
-    """One database and the instance it is in. Times are epoch seconds; None is unknown."""
-
-    computer: str
-    database: str
+class History(CopyFacts, frozen=True, kw_only=True):
     name: str = ""
-    named: bool = False
-    """The name is configured."""
-    replicated: bool = False
-    """As a copy: the store of Exchange owns it, and nothing else shows a model yet."""
-    copies: Sequence[tuple[str, str]] = ()
-    """Configured ones: (computer, database)."""
     ese_instance: str = ""
     process: str = ""
-    model: Model
-    tier: Tier = "watched"
     role: str = ""
-    """active, passive, or empty when unknown."""
     replaying: bool = False
     """The last state letter of its instance is not that of normal run time."""
-    window: Window | None = None
-    """The configured one."""
     pages: float | None = None
     page_size: int | None = None
-    size_bytes: float | None = None
     sizes: Sequence[Size] = ()
     days: Sequence[Day] = ()
     """Of its instance, oldest first; a day in which nothing grew has none."""
     shares_instance: int = 1
     """Attached databases of the instance: with more than one, the counters are of them together."""
     attached: bool = True
-    """False where it was moved to another path (attached.py)."""
+    """False where it was moved to another path or dismounted (attached.py)."""
     sampled_since: float | None = None
     """First sample of both counters of the ratio. None: one of them was never seen."""
     sampled_until: float | None = None
     unsampled: Sequence[tuple[float, float]] = ()
-    """(from, to) between these two, in which no sample was taken."""
+    """(from, to) between these two, in which one of them at least was not sampled; sorted."""
+    sampled_alone: Sequence[tuple[float, float]] = ()
+    """(from, to) in which one of them alone was sampled."""
     defrag_passes: Sequence[Pass] = ()
     """Ended ones, oldest first, the open one last."""
     checksum_passes: Sequence[Pass] = ()
@@ -106,11 +102,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     marks: Sequence[Mark] = ()
     """The progress marks of its running scan, sorted."""
     liveness: Liveness = Liveness()
-    """Liveness of its running scan, and of its computer."""
     scan_told: float | None = None
-    """Last time at which an event reported any scan."""
-    engine_threshold: float | None = None
-    """Seconds in which its engine wants a scan to complete, as the last 735 reported."""
     failures: Sequence[float] = ()
     """Times at which a pass ended with an error (705, 723, 724, 734), sorted."""
     failed: Sequence[str] = ()
@@ -125,14 +117,14 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Times of any of its instance, or of the process where an event names no instance; sorted."""
     streamed: Sequence[BackupSet] = ()
     """The last 8 full streaming backups of its instance."""
-    bad_pages: Sequence[BadPage] = ()
-    """Unresolved bad pages."""
+    restored: float = 0.0
+    """Time of its last restore from a backup, 0 for never."""
+    restored_pages: Sequence[BadPage] = ()
+    """Bad pages of before that, until what began after it verified all pages."""
     damage: Mapping[DamageKind, Damage] = {}
-    """Unresolved damage, by kind."""
     unexplained: Mapping[int, EngineError] = {}
-    """By event id: errors of its engine that nothing in esewatch uses, without
-    acknowledged ones.
-    """
+    """By event id: errors of its engine that nothing in esewatch uses, without acknowledged
+    ones."""
     copy_verdict: CopyVerdict | None = None
     """True if the newest copy that was judged would mount."""
     reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
@@ -141,59 +133,36 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Unacknowledged notices of other programs about it, the latest last."""
     io_errors: Sequence[float] = ()
     """Times at which a read, write or flush failed, without acknowledged ones; sorted."""
-    verified: Mapping[str, float] = {}
-    """By verifier, the end of the last verification of every page."""
-    event_gaps: Sequence[Gap] = ()
-    """Of the complete channels of its computer."""
     unread_since: float | None = None
-    """The last event of its computer, where a source of it is behind: later ones are not read. Of
-    one database alone (`history`)."""
-    off: Sequence[Stretch] = ()
-    """Times when its instance was not at work, or is not known to have been (time_at_work.py)."""
+    """The last event of its computer, where a source of it is behind: later ones are not read."""
     started: float | None = None
     """Last start of its instance (102)."""
     untimed: Collection[int] = ()
     """Ids of its events without a time."""
     untimed_passes: Sequence[Pass] = ()
     """That ended at an unknown time, the last read first."""
-    first_seen: float = 0.0
     last_seen: float = 0.0
+    created: float = 0.0
+    """Time at which its file was made anew, 0 where no event tells."""
     engine_changes: Sequence[float] = ()
     """Times at which its instance was first heard of with another version of the engine, sorted."""
     role_changes: Sequence[float] = ()
 
 
 def as_copy(history: History, policy: Policy) -> Copy:
-    """The part of it that the integrity ledger judges.
-
-    Without a size in bytes it is that of the pages that its last whole scan saw, the largest ones
-    if their size is not known.
-    """
-    size_bytes = history.size_bytes
-    if size_bytes is None and history.pages is not None:
-        size_bytes = history.pages * (history.page_size or MOST_PAGE_SIZE)
+    """The part of it that the integrity ledger judges. Without a size in bytes it is that of the
+    pages that its last whole scan saw, the largest ones if their size is not known."""
+    shared = {field: getattr(history, field) for field in CopyFacts.__struct_fields__}
+    shared["name"] = history.name or history.database
+    shared["first_seen"] = max(history.first_seen, history.created)
+    if history.size_bytes is None and history.pages is not None:
+        shared["size_bytes"] = history.pages * (history.page_size or MOST_PAGE_SIZE)
     return Copy(
-        computer=history.computer,
-        database=history.database,
-        name=history.name or history.database,
-        named=history.named,
-        replicated=history.replicated,
-        copies=history.copies,
-        tier=history.tier,
-        model=history.model,
-        role=history.role,
-        first_seen=history.first_seen,
-        verified=history.verified,
-        bad_pages=history.bad_pages,
+        **shared,
         scans=[done for done in history.checksum_passes if done.ended is not None],
         under_way=max((_heard_for(each) for each in history.checksum_passes), default=0.0),
-        size_bytes=size_bytes,
-        window=history.window,
-        event_gaps=history.event_gaps,
-        off=history.off,
         configured_deadline=policy.verify_within,
         most_deadline=policy.verify_within_most,
-        engine_threshold=history.engine_threshold,
     )
 
 
@@ -209,6 +178,7 @@ def outline(history: History) -> History:
         sizes=(),
         days=(),
         unsampled=(),
+        sampled_alone=(),
         defrag_passes=(),
         checksum_passes=(),
         marks=(),
@@ -223,48 +193,96 @@ def outline(history: History) -> History:
     )
 
 
-def histories(
-    state: State, settings: Settings, told: Callable[[Database], OutsideFacts] | None = None
-) -> dict[tuple[str, str], History]:
-    """The histories of all databases but the ignored ones, by computer and database, sorted."""
-    beside = attached(state.databases.values())
-    computers: dict[str, list[Channel]] = defaultdict(list)
-    for channel in state.channels.values():
-        computers[channel.computer].append(channel)
-    told = told or surroundings(state, settings)
-    return {
-        key: _gather(
-            state,
-            settings,
-            entry,
-            beside[instance_key(entry)],
-            computers[entry.computer],
-            told=told(entry),
+class Gathering(NamedTuple):
+    """The parts of a state that its histories share."""
+
+    state: State
+    settings: Settings
+    members: Mapping[DatabaseKey, Members]
+    """By instance."""
+    channels: Mapping[str, Sequence[Channel]]
+    """By computer."""
+    heard: Mapping[str, Sequence[float]]
+    """By computer, see `times_heard`."""
+
+    @classmethod
+    def of(cls, state: State, settings: Settings) -> "Gathering":
+        channels: dict[str, list[Channel]] = defaultdict(list)
+        for channel in state.channels.values():
+            channels[channel.computer].append(channel)
+        instances: dict[str, list[Instance]] = defaultdict(list)
+        for instance in state.instances.values():
+            instances[instance.computer].append(instance)
+        heard = {
+            computer: times_heard(channels[computer], instances[computer], host.last_heard)
+            for computer, host in state.hosts.items()
+        }
+        known = members(state.databases.values(), state.instances)
+        return cls(state, settings, known, channels, heard)
+
+    def history(self, facts: Derived, views: Mapping[str, TaskView]) -> History:
+        """The history of a database by its facts, and its passes by task."""
+        entry = self.state.databases[facts.member.computer, facts.member.database]
+        beside = self.members[instance_key(entry)]
+        is_moved = entry.database in beside.moved and bool(instance_label(entry))
+        channels = self.channels.get(entry.computer, ())
+        heard = self.heard.get(entry.computer, ())
+        instance = self.state.instances.get(instance_key(entry))
+        transitions = list(unpack(entry.transitions))
+        stops = facts.basis.stops
+        found = History(
+            **msgspec.structs.asdict(facts.member),
+            ese_instance=instance_label(entry),
+            process=entry.process,
+            tier=facts.tier,
+            replaying=entry.letter not in {"", "D"},
+            window=window_for(self.settings, entry.database, entry.computer),
+            pages=pages_of(entry, views),
+            page_size=entry.page_size,
+            size_bytes=entry.size_bytes,
+            sizes=rollups.sizes(entry.sizes),
+            shares_instance=len(beside.attached) if instance_label(entry) else 1,
+            attached=entry.database in beside.attached or not instance_label(entry),
+            failures=[each.time for each in transitions if each.event_id in FAILS],
+            failed=failed_tasks(views, entry),
+            backups=completed(instance.backup_events) if instance else [],
+            backup_spans=_backup_spans(self.state, entry),
+            verified=facts.verified,
+            unreadable_scan=facts.unreadable_scan,
+            bad_pages=facts.bad_pages,
+            event_gaps=gaps_of(entry, channels),
+            off=NEVER if is_moved else presence(entry, instance, transitions, channels).off,
+            first_seen=entry.first_seen,
+            created=entry.created,
+            last_seen=entry.last_seen,
+            unread_since=_unread_since(self.state, entry.computer),
+            role_changes=role_changes(entry, transitions),
+            restored=facts.told.around.restored,
+            restored_pages=facts.restored_pages,
+            damage=known_damage(entry, facts.told.damage, facts.told.around.mended),
+            unexplained=facts.told.errors,
+            copy_verdict=entry.copy_verdict,
+            reported=facts.told.reported,
+            notices=facts.told.notices,
+            io_errors=io_errors(entry, instance),
         )
-        for key, entry in sorted(state.databases.items())
-        if tier(entry, settings) != "ignored"
-    }
+        found = _with_defrag(found, transitions, views, stops)
+        found = _with_scans(found, transitions, views, heard, instance, stops=stops)
+        return _with_untimed(_with_instance(found, instance) if instance else found, entry)
 
 
-def history(
-    state: State,
-    settings: Settings,
-    computer: str,
-    database: str,
-    told: Callable[[Database], OutsideFacts] | None = None,
-) -> History:
-    """Gather the history of one database. Raises KeyError for a database that is not known.
+def histories(state: State, settings: Settings) -> dict[DatabaseKey, History]:
+    """The histories of all databases but the ignored ones and the snapshots of known ones, by
+    computer and database, sorted."""
+    found: dict[DatabaseKey, History] = {}
+    gathering = Gathering.of(state, settings)
 
-    `told` is the result of `surroundings` for the same state, where it is at hand.
-    """
-    entry = state.databases[(computer, database)]
-    own = instance_key(entry)
-    on_computer = (each for each in state.databases.values() if each.computer == computer)
-    beside = attached(each for each in on_computer if instance_key(each) == own)[own]
-    channels = [each for each in state.channels.values() if each.computer == computer]
-    told = told or surroundings(state, settings)
-    found = _gather(state, settings, entry, beside, channels, told=told(entry))
-    return msgspec.structs.replace(found, unread_since=_unread_since(state, computer))
+    def gather(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView]) -> None:
+        if facts.tier != "ignored":
+            found[key] = gathering.history(facts, views)
+
+    derived(state, settings, judge=Judge(state.databases, gather))
+    return dict(sorted(found.items()))
 
 
 def _unread_since(state: State, computer: str) -> float | None:
@@ -276,71 +294,12 @@ def _unread_since(state: State, computer: str) -> float | None:
     return (host.last_heard or None) if behind and host is not None else None
 
 
-def _gather(
-    state: State,
-    settings: Settings,
-    entry: Database,
-    beside: Collection[str],
-    channels: Sequence[Channel],
-    *,
-    told: OutsideFacts,
-) -> History:
-    instance = state.instances.get(instance_key(entry))
-    member = member_of(entry, settings)
-    transitions = list(unpack(entry.transitions))
-    stops = stops_of(state, entry)
-    views = replay(entry, transitions, stops)
-    found = History(
-        computer=entry.computer,
-        database=entry.database,
-        name=member.name,
-        named=member.named,
-        replicated=member.replicated,
-        copies=member.copies,
-        ese_instance=instance_label(entry),
-        process=entry.process,
-        model=member.model,
-        tier=tier(entry, settings),
-        role=member.role,
-        replaying=entry.letter not in {"", "D"},
-        window=window_for(settings, entry.database, entry.computer),
-        pages=pages_of(entry, views),
-        page_size=entry.page_size,
-        size_bytes=entry.size_bytes,
-        sizes=rollups.sizes(entry.sizes),
-        shares_instance=len(beside) if instance_label(entry) else 1,
-        attached=entry.database in beside or not instance_label(entry),
-        failures=[each.time for each in transitions if each.event_id in FAILS],
-        failed=failed_tasks(views, entry.acknowledged),
-        backups=completed(instance.backup_events) if instance else [],
-        backup_spans=_backup_spans(state, entry),
-        verified=verifications(entry, views, told.around, _last_streamed(state, entry)),
-        event_gaps=gaps_of(entry, channels),
-        off=not_at_work(instance, transitions, channels),
-        first_seen=entry.first_seen,
-        last_seen=entry.last_seen,
-        role_changes=role_changes(entry, transitions),
-    )
-    found = _with_defrag(found, transitions, views, stops)
-    found = _with_scans(found, transitions, views, channels, instance, stops=stops)
-    found = _with_damage(found, entry, instance, views, told=told)
-    return _with_untimed(_with_instance(found, instance) if instance else found, entry)
-
-
-def _last_streamed(state: State, entry: Database) -> float | None:
-    """The end of the last streaming backup that read every page of it, in any of its instances."""
-    of = [state.instances[each.key] for each in stays(entry) if each.key in state.instances]
-    ends = [verified_by_streaming(completed(each.backup_events)) for each in of]
-    return max((each[entry.database] for each in ends if entry.database in each), default=None)
-
-
 def _with_defrag(
     found: History,
     transitions: Sequence[Transition],
     views: Mapping[str, TaskView],
     stops: Sequence[float],
 ) -> History:
-    """Add the facts about its online defragmentation."""
     return msgspec.structs.replace(
         found,
         defrag_passes=passes_of(views["defrag"]),
@@ -353,57 +312,36 @@ def _with_scans(
     found: History,
     transitions: Sequence[Transition],
     views: Mapping[str, TaskView],
-    channels: Sequence[Channel],
+    heard: Sequence[float],
     instance: Instance | None,
     *,
     stops: Sequence[float],
 ) -> History:
-    """Add the facts about its scans."""
     scans = scans_of(views)
     return msgspec.structs.replace(
         found,
         checksum_passes=scans,
         scan_runs=runs(transitions, SCANS, stops),
         marks=marks(transitions, begun(scans)),
-        liveness=liveness(transitions, begun(scans), channels, instance),
+        liveness=liveness(transitions, begun(scans), heard, instance),
         scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
         engine_threshold=engine_threshold(transitions),
     )
 
 
-def _with_damage(
-    found: History,
-    entry: Database,
-    instance: Instance | None,
-    views: Mapping[str, TaskView],
-    *,
-    told: OutsideFacts,
-) -> History:
-    """Add its known damage and errors."""
-    return msgspec.structs.replace(
-        found,
-        bad_pages=known_bad_pages(entry, views, told.around),
-        damage=known_damage(entry, told.damage),
-        unexplained=told.errors,
-        copy_verdict=entry.copy_verdict,
-        reported=told.reported,
-        notices=told.notices,
-        io_errors=io_errors(entry, instance),
-    )
-
-
 def _with_instance(found: History, instance: Instance) -> History:
-    """Add the facts from its instance: counters and the engine."""
     since, until = _sampled(instance)
+    ratio = instance.ratio.values()
     return msgspec.structs.replace(
         found,
         streamed=streamed(instance),
-        days=rollups.days(instance.days),
+        days=pairing.days(instance),
         sampled_since=since,
         sampled_until=until,
-        unsampled=instance.gaps,
+        unsampled=sorted({*instance.gaps, *(gap for each in ratio for gap in each.gaps)}),
+        sampled_alone=pairing.alone(instance),
         engine_changes=engine_changes(instance),
-        started=instance.starts[-1] if instance.starts else None,
+        started=max(instance.times_of({START}), default=None),
     )
 
 
@@ -415,7 +353,6 @@ def _backup_spans(state: State, entry: Database) -> list[Stretch]:
 
 
 def _with_untimed(found: History, entry: Database) -> History:
-    """Add the facts from its events without a time."""
     if not entry.untimed.events:
         return found
     return msgspec.structs.replace(
@@ -424,10 +361,8 @@ def _with_untimed(found: History, entry: Database) -> History:
 
 
 def _sampled(instance: Instance) -> tuple[float | None, float | None]:
-    """From when until when both counters of the ratio are known.
-
-    Where only one is exposed the other must not be taken for zero.
-    """
+    """From when until when both counters of the ratio are known. Where only one is exposed the
+    other must not be taken for zero."""
     if not instance.totals.keys() >= rollups.RATIO:
         return None, None
     columns = instance.counters.items()

@@ -20,8 +20,8 @@ from esewatch.advice.base.finding import (
     span,
     unknown_since,
     verification_overdue,
+    verification_unreadable,
 )
-from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.base.staleness import one_window
 from esewatch.advice.base.time_at_work import Stretch, at_work
 from esewatch.advice.history.copies import REPLICATED, Member, comparable, copies_of
@@ -41,7 +41,6 @@ SLACK = 1.5
 """The next verification may take this many times as long as usual."""
 NO_VERIFICATION = "no verification is known"
 LATEST = 8
-"""Completions that determine the usual interval."""
 BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
 Gap = tuple[float, float, int]
@@ -55,45 +54,48 @@ class Deadline(NamedTuple):
     reason: str
 
 
-class Copy(Member, frozen=True, kw_only=True):
-    """The facts of one copy that the ledger judges. Times are epoch seconds; None is unknown."""
+class CopyFacts(Member, frozen=True, kw_only=True):
+    """Facts that ledger and history of a copy share. Times are epoch seconds; None is unknown."""
 
-    tier: Tier
-    first_seen: float
+    tier: Tier = "watched"
+    first_seen: float = 0.0
     """0 when it is not known."""
     verified: Mapping[str, float] = {}
     """By verifier, the end of the last verification of every page."""
+    unreadable_scan: float | None = None
+    """End of the last completed scan whose numbers could not be read."""
     bad_pages: Sequence[BadPage] = ()
-    """Unresolved bad pages."""
-    scans: Sequence[Pass] = ()
-    """Ended checksum passes."""
-    under_way: float = 0.0
-    """Seconds from the start of the scan under way to the last event of it; 0: none was seen."""
     size_bytes: float | None = None
     window: Window | None = None
     event_gaps: Sequence[Gap] = ()
     """Of the complete channels of its computer."""
     off: Sequence[Stretch] = ()
-    """Times at which its instance was not at work (time_at_work.py)."""
+    """Times when its instance was not at work, or is not known to have been (time_at_work.py)."""
+    engine_threshold: float | None = None
+    """Seconds in which its engine wants a scan to complete, as the last 735 reported."""
+
+
+class Copy(CopyFacts, frozen=True, kw_only=True):
+    """The facts of one copy that the ledger judges."""
+
+    scans: Sequence[Pass] = ()
+    """Ended checksum passes."""
+    under_way: float = 0.0
+    """Seconds from the start of the scan under way to the last event of it; 0: none was seen."""
     configured_deadline: float | None = None
     """Seconds."""
     most_deadline: float = MOST_DEADLINE
     """Seconds; an upper bound for deadlines that are not configured."""
-    engine_threshold: float | None = None
-    """Seconds: the completion threshold that the engine itself names in 735."""
     deadline: Deadline | None = None
     """A deadline worked out earlier: `scans` may be left out then."""
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
-    """The integrity of the pages of one copy."""
-
     computer: str
     database: str
     last: Proof | None
     """The latest verification, None when there is none."""
     verified: Mapping[str, float]
-    """By verifier."""
     bad_since: int
     """Pages known bad since the latest verification, or ever without one."""
     corrected_since: int
@@ -105,7 +107,6 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     unknown_since: float | None
     """Begin of the gap that hides its later verifications; None: the events are complete."""
     standing: Literal["verified", "unverified", "unknown"]
-    """Verified in time, certainly not, or unknown."""
     findings: tuple[Finding, ...]
 
     @property
@@ -114,14 +115,19 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         return self.deadline.seconds if self.expected else None
 
 
-def ledgers(copies: Sequence[Copy], now: float) -> list[Ledger]:
-    """The ledger of each copy as of `now`, in the order given; younger facts are left out."""
+def ledgers(copies: Sequence[Copy], now: float, heard: Sequence[bool] = ()) -> list[Ledger]:
+    """The ledger of each copy as of `now`, in the order given; younger facts are left out. Of which
+    nothing is `heard` (empty: of each), it is not the one that is verified."""
     entries = [_entry(copy, now) for copy in copies]
     for members in _groups(copies):
         if not comparable(copies[index] for index in members):
             continue
         for index in members:
-            others = [(copies[each], entries[each]) for each in members if each != index]
+            others = [
+                (copies[each], entries[each])
+                for each in members
+                if each != index and (not heard or heard[each])
+            ]
             found = _only_others(copies[index], entries[index], others)
             if found is not None:
                 findings = (*entries[index].findings, found)
@@ -156,8 +162,7 @@ def verification_deadline(copy: Copy) -> Deadline:
 
 def _usual(copy: Copy) -> Deadline | None:
     """The usual interval by its own completions; with fewer than two, a background scan's by its
-    size.
-    """
+    size."""
     whole = (done for done in copy.scans if done.outcome == "completed" and not done.partial)
     completed = (done.ended for done in whole)
     ends = sorted(end for end in completed if end is not None and math.isfinite(end))
@@ -184,11 +189,19 @@ def _entry(copy: Copy, now: float) -> Ledger:
         if math.isfinite(time) and time <= now
     }
     last = max((Proof(time, by) for by, time in verified.items()), default=None)
-    gap = _hides(copy, last, now)
+    done = _done(copy, last, now)
+    gap = _hides(copy, done, now)
     deadline = verification_deadline(copy)
-    standing, finding = _judge(copy, last, gap, deadline.seconds, now)
     after = [bad for bad in copy.bad_pages if bad.last <= now and (not last or bad.last > last[0])]
     corrected = count_pages(bad for bad in after if bad.kind == "corrected")
+    due = None
+    if done:
+        off = now - done.time - at_work(copy.off, done.time, now)
+        due = done.time + deadline.seconds + off
+    standing, finding = _judge(copy, last, done, gap, deadline.seconds, now=now)
+    hidden = verification_unreadable(done.time, last) if done and done is not last else None
+    if finding is not None and finding.finding == "verification_overdue":
+        finding = finding._replace(since=due)
     return Ledger(
         computer=copy.computer,
         database=copy.database,
@@ -197,17 +210,20 @@ def _entry(copy: Copy, now: float) -> Ledger:
         bad_since=count_pages(after) - corrected,
         corrected_since=corrected,
         deadline=deadline,
-        expected=last is not None or _asked_for(copy),
-        due=_due(copy, last, deadline.seconds, now) if last else None,
+        expected=done is not None or _asked_for(copy),
+        due=due,
         unknown_since=gap[0] if gap else None,
         standing=standing,
-        findings=(finding,) if finding and copy.tier == "watched" else (),
+        findings=tuple(filter(None, (hidden, finding))) if copy.tier == "watched" else (),
     )
 
 
-def _due(copy: Copy, last: Proof, deadline: float, now: float) -> float:
-    """The due time, postponed by the time in which it was off until now."""
-    return last.time + deadline + (now - last.time - at_work(copy.off, last.time, now))
+def _done(copy: Copy, last: Proof | None, now: float) -> Proof | None:
+    """The start of its deadline: the last verification, or a later scan of unknown result."""
+    hidden = copy.unreadable_scan
+    if hidden is None or not (last.time if last else -math.inf) < hidden <= now:
+        return last
+    return Proof(hidden, "online_scan")
 
 
 def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
@@ -226,38 +242,42 @@ def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
 
 
 def _judge(
-    copy: Copy, last: Proof | None, gap: Gap | None, deadline: float, now: float
+    copy: Copy,
+    last: Proof | None,
+    done: Proof | None,
+    gap: Gap | None,
+    deadline: float,
+    *,
+    now: float,
 ) -> tuple[Literal["verified", "unverified", "unknown"], Finding | None]:
-    """Judge if it is verified in time. Missing verifications are counted in time at work."""
-    known = now - copy.first_seen if copy.first_seen > 0 else math.inf if last else 0.0
-    since = max(last.time if last else copy.first_seen, gap[1] if gap else -math.inf)
+    """Judge if it is verified in time. Missing verifications are counted in time at work, from
+    `done`."""
+    known = now - copy.first_seen if copy.first_seen > 0 else math.inf if done else 0.0
+    since = max(done.time if done else copy.first_seen, gap[1] if gap else -math.inf)
     silent = at_work(copy.off, since, now)
     lost = unknown_since(gap[0], gap[1], gap[2], last) if gap else None
     if last is not None and at_work(copy.off, last.time, now) <= deadline:
         return "verified", lost
-    if last is None and gap is None:
+    if done is not None and at_work(copy.off, done.time, now) <= deadline:
+        return "unknown", lost
+    if done is None and gap is None:
         if not KNOWN_FOR <= known < math.inf or silent <= max(deadline, KNOWN_FOR):
             return "unknown", None
         return "unverified", never_verified(known) if _asked_for(copy) else None
-    patience = deadline if last else max(deadline, KNOWN_FOR)
+    patience = deadline if done else max(deadline, KNOWN_FOR)
     if known < KNOWN_LONG or silent <= patience:
         return "unknown", lost
     if (last is None or copy.model == "application") and not _asked_for(copy):
         return "unverified", None
+    if done is not last:
+        silent = at_work(copy.off, last.time if last else copy.first_seen or since, now)
     return "unverified", verification_overdue(last, silent, deadline, gap[1] if gap else None)
 
 
-def why_unverified(model: Model, entry: Ledger) -> str:
-    """Reason why the copy of a watched database is not verified; empty where it is.
-
-    Directories are left out: all of them together have one sentence (`advice.unproven`).
-    """
-    if model == "garbage_collection":
-        return ""
-    if entry.last is None:
-        return NO_VERIFICATION
-    late = entry.standing == "unverified"
-    return "the last verification is older than it should be" if late else ""
+def why_unproven(entry: Ledger) -> str:
+    """Reason why nothing shows that its pages are good, also where no finding asks for it; empty
+    where something does."""
+    return NO_VERIFICATION if entry.last is None else ""
 
 
 def _asked_for(copy: Copy) -> bool:
@@ -272,7 +292,6 @@ def _asked_for(copy: Copy) -> bool:
 
 
 def _groups(copies: Sequence[Copy]) -> list[list[int]]:
-    """Groups of them that are copies of one database, as indexes."""
     found: dict[str, list[int]] = {}
     for index, copy_of in enumerate(copies_of(copies)):
         if copy_of is not None:

@@ -1,11 +1,17 @@
 """Views of the passes of a database for the judgements."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from esewatch.fold.databases.integrity import ScanCircumstances, last_verifications
+from esewatch.fold.databases.integrity import (
+    ScanCircumstances,
+    last_streamed,
+    last_verifications,
+)
+from esewatch.fold.instances.backups import Stretch
 from esewatch.fold.passes.passes import TASKS, TaskSummary, TaskView
+from esewatch.fold.state.acknowledgements import failure, up_to
 from esewatch.fold.state.state import Database, Pass
 
 
@@ -22,7 +28,6 @@ def scans_of(views: Mapping[str, TaskView]) -> list[Pass]:
 
 
 def passes_of(view: TaskView) -> list[Pass]:
-    """The passes that ended, then the open one."""
     return [*view.passes, view.current] if view.current else view.passes
 
 
@@ -34,15 +39,14 @@ def pages_of(entry: Database, views: Mapping[str, TaskView]) -> float | None:
     return float(last.pages_seen) if last and last.pages_seen else None
 
 
-def failed_tasks(views: Mapping[str, TaskSummary], acknowledged: float) -> list[str]:
-    """Tasks that ended with an error and have not completed since, without acknowledged ones.
-
-    `acknowledged` is the time up to which a person acknowledged errors of the database.
-    """
+def failed_tasks(views: Mapping[str, TaskSummary], of: Database) -> list[str]:
+    """Tasks of a database that ended with an error and have not completed since, without
+    acknowledged ones."""
     return [
         task
         for task in TASKS
-        if (views[task].last_failed or 0.0) > max(_last_completion(views[task]), acknowledged)
+        if (views[task].last_failed or 0.0)
+        > max(_last_completion(views[task]), up_to(of, failure(task)))
     ]
 
 
@@ -55,13 +59,11 @@ def verifications(
     entry: Database,
     views: Mapping[str, TaskView],
     around: ScanCircumstances,
-    streamed: float | None,
+    streamed: Sequence[Stretch],
 ) -> dict[str, float]:
-    """By verifier, the last time when every page was proven good.
-
-    `streamed` is the end of the last streaming backup that read every page.
-    """
+    """By verifier, the last time when every page was proven good. `streamed` are the streaming
+    backups that read every page."""
     verified = last_verifications(entry, views, around)
-    if streamed is not None:
-        verified["streaming_backup"] = max(streamed, verified.get("streaming_backup", 0.0))
+    if (last := last_streamed(entry, streamed, around)) is not None:
+        verified["streaming_backup"] = max(last, verified.get("streaming_backup", 0.0))
     return verified

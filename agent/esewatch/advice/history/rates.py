@@ -76,10 +76,8 @@ def seconds_now(
 
 
 def growth(sizes: Sequence[tuple[int, float]]) -> float | None:
-    """Bytes a day: the median of the slopes between days half the time apart.
-
-    None where `sizes` (day, bytes; oldest first) span less than a week.
-    """
+    """Bytes a day: the median of the slopes between days half the time apart. None where `sizes`
+    (day, bytes; oldest first) span less than a week."""
     sizes = [each for each in sizes if is_amount(each[1])]
     if not sizes or sizes[-1][0] - sizes[0][0] < _LEAST_DAYS:
         return None

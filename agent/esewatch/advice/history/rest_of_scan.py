@@ -1,4 +1,4 @@
-"""The rest of a scan that runs without a window: current engines, events 732 to 738 and 744."""
+"""The running scan of a current engine (732 to 738, 744): what is left of it, signs of life."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from esewatch.advice.base.prediction_interval import PredictionInterval
 from esewatch.advice.history.rates import is_amount
+from esewatch.fold.channels import hours_heard
+from esewatch.fold.identity.roles import family
 from esewatch.fold.state.rollups import DAY_SECONDS
-from esewatch.fold.state.state import Pass, Transition
+from esewatch.fold.state.state import Channel, Instance, Pass, Transition
 
 _MOST_STRETCHES = 28
 """With 744 every six hours, a week."""
@@ -27,9 +29,7 @@ class Mark(NamedTuple):
 
 class Rest(NamedTuple):
     """The rest of a scan: `left` is the prediction interval of seconds from `since` to its end.
-
-    `seen` is the share of the pages that it had seen then, None without marks.
-    """
+    `seen` is the share of the pages that it had seen then, None without marks."""
 
     since: float
     left: PredictionInterval
@@ -76,10 +76,8 @@ def rest_of_scan(
 
 
 def _swings(paces: Sequence[float], ahead: float) -> list[float]:
-    """Deviation of the mean rate of the `ahead` stretches to come from that of those seen.
-
-    It follows the spread of the rates of the stretches, and falls with their number on both sides.
-    """
+    """Deviation of the mean rate of the `ahead` stretches to come from that of those seen. It
+    follows the spread of the rates of the stretches, and falls with their number on both sides."""
     middle = fmean(map(log, paces))
     damped = sqrt(1 / max(1.0, ahead) + 1 / len(paces))
     return [exp(damped * (log(pace) - middle)) for pace in paces[-_MOST_STRETCHES:]]
@@ -127,3 +125,79 @@ def engine_threshold(transitions: Sequence[Transition]) -> float | None:
         if each.event_id == LATE_END and each.fields.get("threshold_days"):
             return each.fields["threshold_days"] * DAY_SECONDS
     return None
+
+
+LOG = "application"
+"""Channel in which ESE and ESENT log (ese-facts 1.1)."""
+NOTICE = 744
+"""Progress of a scan: every six hours, where the level of logging is medium or more."""
+_SCAN_EVENTS = frozenset({*range(717, 727), *range(732, 739), *range(744, 748)})
+_SCAN_COUNTERS = ("|database maintenance pages read", "|online maintenance (db scan) pages read")
+
+
+class Liveness(NamedTuple):
+    """Times are epoch seconds; None is unknown."""
+
+    heard: Sequence[float] = ()
+    """Times of records read of its computer's log, one an hour (fold/channels/hours_heard.py)."""
+    told: float | None = None
+    """Last time at which the running scan reported progress (744)."""
+    role: str = ""
+    """Role of the copies whose scans log like the running one did last: active or passive."""
+    sampled: float | None = None
+
+
+def times_heard(
+    channels: Iterable[Channel], instances: Iterable[Instance], last: float
+) -> list[float]:
+    """Times of the records read of a computer's log, one an hour, sorted. Where they have no
+    numbers they are known by the hours of its instances; `last` is the last record of all."""
+    numbered = [time for each in channels if each.channel == LOG for time in each.heard]
+    hours = {end for each in instances for end in hours_heard.ends(each.hours)}
+    return numbered or sorted({min(end, last) for end in hours})
+
+
+def liveness(
+    transitions: Sequence[Transition],
+    begun: float | None,
+    heard: Sequence[float],
+    instance: Instance | None,
+) -> Liveness:
+    """The liveness of a database: its kept transitions, its running scan, and its computer
+    (`times_heard`). `begun` is when the running scan began, or the one before it ended; None where
+    none runs."""
+    told, role = _told(transitions, begun) if begun is not None else (None, "")
+    return Liveness(
+        heard=heard,
+        told=told,
+        role=role,
+        sampled=_sampled(instance) if instance is not None else None,
+    )
+
+
+def scan_told(transitions: Sequence[Transition], passes: Iterable[Sequence[Pass]]) -> float | None:
+    """Last report of any scan by an event: among the kept ones, else those of the `passes`. The
+    last event of a pass may be a stop of its instance: that is no report of a scan."""
+    kept = [each.time for each in transitions if each.event_id in _SCAN_EVENTS]
+    older = [each.last_event for of_task in passes for each in of_task[-1:]]
+    return kept[-1] if kept else max(older, default=None)
+
+
+def _told(transitions: Sequence[Transition], begun: float) -> tuple[float | None, str]:
+    told, role = None, ""
+    for each in transitions:
+        if each.time < begun:
+            continue
+        if each.event_id == NOTICE:
+            told = each.time
+        role = family(each.event_id) or role
+    return told, role
+
+
+def _sampled(instance: Instance) -> float | None:
+    last = [
+        column.last_time
+        for key, column in instance.counters.items()
+        if any(name in key for name in _SCAN_COUNTERS)
+    ]
+    return max(last, default=None)

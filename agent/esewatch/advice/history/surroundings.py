@@ -6,42 +6,61 @@ the state keeps it where it was logged, and here it is assigned to the copy it s
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
+from math import inf
 from typing import NamedTuple
 
 from esewatch.advice.base.staleness import DAY, one_window
 from esewatch.advice.history.copies import Copies
+from esewatch.advice.history.instance_failures import instance_failures, logical, together
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.companions.notices import notices
-from esewatch.fold.databases.integrity import OutsideFacts, ScanCircumstances, known_bad_pages
+from esewatch.fold.databases.integrity import (
+    OutsideFacts,
+    ScanCircumstances,
+    known_bad_pages,
+    last_verifications,
+)
 from esewatch.fold.identity.identity import is_ignored, is_snapshot
+from esewatch.fold.identity.origins import moved, origins
 from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family, role_at
-from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, open_of
+from esewatch.fold.identity.roles import (
+    ACTIVE_FAMILY,
+    PASSIVE_FAMILY,
+    family,
+    role_at,
+    role_changes,
+)
+from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, dealt_with, open_of
+from esewatch.fold.instances.restores import restored
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.passes.transitions import unpack
-from esewatch.fold.state.checkdb_results import has_errors
+from esewatch.fold.state.acknowledgements import notice, unexplained, up_to
 from esewatch.fold.state.damage import OF_BOTH, known_damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import (
+    BadPage,
     Channel,
     Damage,
     DamageKind,
     Database,
     EngineError,
+    Failure,
     Instance,
     State,
     Transition,
 )
 
+BAD_CHECKSUM = 474
+LAG_SECONDS = 14 * DAY
+"""The longest lag of a replay: such an event has a position in the log and no time."""
 MOST_COPIES = 16
 """Copies of one database in Exchange; when more share a name, they are no copies of each other."""
 
 
 def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float, float, int]]:
-    """(from, to, records) that are missing in the log that its instance writes to.
-
-    `channels` are those of its computer; where its log is not known, all count.
-    """
+    """(from, to, records) that are missing in the log that its instance writes to. `channels` are
+    those of its computer; where its log is not known, all count."""
     return [
         gap
         for channel in channels
@@ -51,66 +70,157 @@ def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float
 
 
 class _Copy(NamedTuple):
-    """One copy with those of its kept transitions that show a role."""
-
     entry: Database
     transitions: Sequence[Transition] = ()
     configured: str = ""
     """Its role, where its scans show none."""
 
-    def role_at(self, time: float) -> str:
-        return role_at(self.transitions, time) or self.configured
+    def was_active(self, since: float, until: float) -> bool:
+        """True if it was the active copy all the time, as far as its scans show."""
+        if not self.transitions:
+            return self.configured == "active"
+        role = role_at(self.transitions, since) or self.entry.evicted_role
+        return role == "active" and not any(
+            since < time <= until for time in role_changes(self.entry, self.transitions)
+        )
+
+
+def _copy(entry: Database, settings: Settings) -> _Copy:
+    rule = rule_for(settings, entry.computer, entry.database)
+    role = (rule.role if rule is not None else None) or ""
+    return _Copy(entry, list(unpack(entry.transitions, ACTIVE_FAMILY | PASSIVE_FAMILY)), role)
 
 
 def surroundings(
     state: State, settings: Settings, copies: Copies | None = None
 ) -> Callable[[Database], OutsideFacts]:
-    """The facts about each database of `state` from other records, computed once for all
-    of them. `copies` are those of the state, where they are at hand.
-    """
-    channels: dict[str, list[Channel]] = defaultdict(list)
-    for channel in state.channels.values():
-        channels[channel.computer].append(channel)
-    groups = _groups(state, settings, copies or Copies.within(state, settings))
-    damage = _of_active(state, groups)
-    owned = _owned(state, settings)
-    homeless: dict[str, list[Mapping[int, EngineError]]] = defaultdict(list)
-    errors: dict[str, list[Instance]] = defaultdict(list)
-    for (computer, name), each in state.instances.items():
-        if each.unexplained and (computer, name) not in owned:
-            homeless[computer].append(each.unexplained)
-        if OF_COMPUTER in each.errors:
-            errors[computer].append(each)
-    said = notices(state, settings)
+    """The facts about each database of `state` from other records, computed once for all of them.
+    `copies` are those of the state, where they are at hand."""
+    return _Surroundings(state, settings, copies or Copies.within(state, settings)).told
 
-    def told(database: Database) -> OutsideFacts:
+
+class _Surroundings:
+    """Facts that the databases of a state share."""
+
+    def __init__(self, state: State, settings: Settings, copies: Copies) -> None:
+        self.state = state
+        self.settings = settings
+        self.channels: dict[str, list[Channel]] = defaultdict(list)
+        for channel in state.channels.values():
+            self.channels[channel.computer].append(channel)
+        self.groups = _groups(state, settings, copies)
+        self.damage = _of_active(state, settings, self.groups)
+        self.owned = _owned(state, settings)
+        self.homeless: dict[str, list[Mapping[int, EngineError]]] = defaultdict(list)
+        self.errors: dict[str, list[Instance]] = defaultdict(list)
+        for (computer, name), each in state.instances.items():
+            if each.unexplained and (computer, name) not in self.owned:
+                self.homeless[computer].append(each.unexplained)
+            if OF_COMPUTER in each.errors:
+                self.errors[computer].append(each)
+        self.notices = notices(state, settings)
+        self.failures, self.of_any = instance_failures(state)
+        shadows, self.former = origins(state, settings), moved(state)
+        self.in_shadows = _in_shadows(state, shadows)
+        left = (pair for pairs in self.former.values() for pair in pairs)
+        self.gone = {(each.computer, each.database): at for at, each in left}
+        self.gone.update(dict.fromkeys(shadows, inf))
+
+    def told(self, database: Database) -> OutsideFacts:
         key = (database.computer, database.database)
-        window = window_for(settings, database.database, database.computer)
-        longest = DAY if window is None else one_window(window)
-        gaps = gaps_of(database, channels.get(database.computer, ()))
-        missing = [(begin, end) for begin, end, _ in gaps if end - begin > longest]
-        found = damage.get(key, {})
-        against = sorted(time for each in found.values() for time in each.times)
-        instance = _instance_of(database, state)
+        instance = _instance_of(database, self.state)
+        own = self.failures.get(key, ())
+        inherited = _inherited(self.state, self.former.get(key, ()), self.told)
+        around = self._around(database, instance, own)
+        around = around._replace(inherited=inherited.pages, proven=inherited.verified)
+        of_instance = instance.damage if instance is not None else {}
+        others = (of_instance, logical(own), self.in_shadows.get(key, {}), inherited.damage)
+        computer = self.errors.get(database.computer, ())
+        still = open_of(instance, computer, dealt_with(database))
         return OutsideFacts(
-            ScanCircumstances(missing, against, _active_elsewhere(key, groups.get(key, ()))),
-            _together(found, instance.damage if instance is not None else {}),
-            _errors(database, state, owned, homeless.get(database.computer, ())),
-            said.get(key, ()),
-            {
-                kind: still
-                for kind, still in open_of(
-                    instance, errors.get(database.computer, ()), database.acknowledged
-                ).items()
-                if kind in REPORTED
-            },
+            around,
+            reduce(together, others, self.damage.get(key, {})),
+            _errors(database, self.state, self.owned, self.homeless.get(database.computer, ())),
+            [
+                each
+                for each in self.notices.get(key, ())
+                if each.last
+                > max(around.restored, up_to(database, notice(each.state, each.event_id)))
+            ],
+            {kind: number for kind, number in still.items() if kind in REPORTED},
+            self.of_any.get(instance_key(database), ()),
         )
 
-    return told
+    def _around(
+        self, database: Database, instance: Instance | None, own: Sequence[Failure]
+    ) -> ScanCircumstances:
+        key = (database.computer, database.database)
+        window = window_for(self.settings, database.database, database.computer)
+        longest = DAY if window is None else one_window(window)
+        gaps = gaps_of(database, self.channels.get(database.computer, ()))
+        found = self.damage.get(key, {})
+        return ScanCircumstances(
+            [(begin, end) for begin, end, _ in gaps if end - begin > longest],
+            sorted(time for each in found.values() for time in each.times),
+            _active_elsewhere(key, self.groups.get(key, ())),
+            tuple(instance.failed_reads) if instance is not None else (),
+            [each for each in own if each.kind != "logical"],
+            restored(self.state, database),
+            self.gone.get(key, 0.0),
+        )
+
+
+class _Inherited(NamedTuple):
+    """Facts of a database from when it was at other paths."""
+
+    pages: Sequence[BadPage] = ()
+    damage: Mapping[DamageKind, Damage] = {}
+    verified: Mapping[str, float] = {}
+
+
+def _inherited(
+    state: State,
+    former: Sequence[tuple[float, Database]],
+    told: Callable[[Database], OutsideFacts],
+) -> _Inherited:
+    pages: list[BadPage] = []
+    damage: Mapping[DamageKind, Damage] = {}
+    verified: dict[str, float] = {}
+    for until, each in former:
+        beside = told(each)
+        own = beside.around._replace(gone=0.0)
+        views = views_in(state, each)
+        pages += [bad for bad in known_bad_pages(each, views, own) if bad.last <= until]
+        known = known_damage(each, beside.damage, own.restored)
+        damage = together(
+            damage, {kind: found for kind, found in known.items() if found.times[-1] <= until}
+        )
+        for by, time in last_verifications(each, views, own).items():
+            if time <= until:
+                verified[by] = max(time, verified.get(by, 0.0))
+    return _Inherited(pages, damage, verified)
+
+
+def _in_shadows(
+    state: State, origin_of: Mapping[DatabaseKey, Database]
+) -> dict[DatabaseKey, Mapping[DamageKind, Damage]]:
+    """By database, as damage that is suspected, the bad pages and the damage in snapshots that can
+    only be of it."""
+    found: dict[DatabaseKey, Mapping[DamageKind, Damage]] = {}
+    for key, origin in origin_of.items():
+        shadow = state.databases[key]
+        times = [bad.last for bad in shadow.bad_pages]
+        times += [time for each in shadow.damage.values() for time in each.times]
+        if times:
+            ids = sorted({event for each in shadow.damage.values() for event in each.events})
+            ids = ids or [BAD_CHECKSUM]
+            new: Mapping[DamageKind, Damage] = {"suspect": Damage(len(times), sorted(times), ids)}
+            own = (origin.computer, origin.database)
+            found[own] = together(found.get(own, {}), new)
+    return found
 
 
 def _owned(state: State, settings: Settings) -> set[DatabaseKey]:
-    """The instances that are known to have databases."""
     return {
         instance_key(entry)
         for entry in state.databases.values()
@@ -124,37 +234,29 @@ def _instance_of(database: Database, state: State) -> Instance | None:
     return None if is_snapshot(database.database) else state.instances.get(instance_key(database))
 
 
-def _together(
-    one: Mapping[DamageKind, Damage], other: Mapping[DamageKind, Damage]
-) -> dict[DamageKind, Damage]:
-    found = dict(one)
-    for kind, more in other.items():
-        known = found.get(kind, Damage())
-        events = sorted({*known.events, *more.events})
-        found[kind] = Damage(known.count + more.count, sorted([*known.times, *more.times]), events)
-    return found
-
-
 def _of_active(
-    state: State, groups: Mapping[DatabaseKey, Sequence[_Copy]]
+    state: State, settings: Settings, groups: Mapping[DatabaseKey, Sequence[_Copy]]
 ) -> dict[DatabaseKey, dict[DamageKind, Damage]]:
-    """By copy, the damage that was logged of the active one: of all where that is not known.
-
-    What a copy reported of both is in its own damage already.
-    """
+    """By copy, the damage that was logged of the active one. Where none was active for as long as a
+    replay may lag, each other one is suspected, or the reporter itself where it is alone. What a
+    copy reported of both is in its own damage already."""
     found: dict[DatabaseKey, dict[DamageKind, Damage]] = {}
     for key, reporter in state.databases.items():
-        group = groups.get(key) or [_Copy(reporter)]
+        if not reporter.damage_of_active:
+            continue
+        group = groups.get(key) or [_copy(reporter, settings)]
         for kind, damage in reporter.damage_of_active.items():
             for time in damage.times:
-                active = [copy for copy in group if copy.role_at(time) == "active"]
-                for copy in active if len(active) == 1 else group:
+                active = [copy for copy in group if copy.was_active(time - LAG_SECONDS, time)]
+                others = [copy for copy in group if copy.entry is not reporter]
+                certain = len(active) == 1
+                for copy in active if certain else others or group:
                     if kind in OF_BOTH and copy.entry is reporter:
                         continue
                     kinds = found.setdefault((copy.entry.computer, copy.entry.database), {})
-                    known = kinds.setdefault(kind, Damage(0, [], list(damage.events)))
-                    known.count += 1
-                    known.times = sorted([*known.times, time])
+                    latched = kind if certain else "suspect"
+                    new: Mapping[DamageKind, Damage] = {latched: Damage(1, [time], damage.events)}
+                    kinds.update(together(kinds, new))
     return found
 
 
@@ -178,10 +280,7 @@ def _groups(state: State, settings: Settings, copies: Copies) -> dict[DatabaseKe
     for key, entry in state.databases.items():
         name = copies.keys[key]
         if name is not None and sizes[name] > 1:
-            rule = rule_for(settings, entry.computer, entry.database)
-            role = (rule.role if rule is not None else None) or ""
-            shown = list(unpack(entry.transitions, ACTIVE_FAMILY | PASSIVE_FAMILY))
-            groups[name].append(_Copy(entry, shown, role))
+            groups[name].append(_copy(entry, settings))
     return {
         (copy.entry.computer, copy.entry.database): group
         for group in groups.values()
@@ -217,30 +316,18 @@ def _errors(
                 error = EngineError(known.count + error.count, newer.last, newer.text)
             found[event_id] = error
     return {
-        event_id: error for event_id, error in found.items() if error.last > database.acknowledged
+        event_id: error
+        for event_id, error in found.items()
+        if error.last > up_to(database, unexplained(event_id))
     }
 
 
 def _may_be_of(
     error: EngineError, database: Database, state: State, owned: Collection[DatabaseKey]
 ) -> bool:
-    """True if an error of an instance or a computer is the database's.
-
-    What the error named and nothing was known of yet may have become known since.
-    """
+    """True if an error of an instance or a computer is the database's. What the error named and
+    nothing was known of yet may have become known since."""
     if (database.computer, error.database) in state.databases:
         return error.database == database.database
     logged_by = (database.computer, error.ese_instance)
     return logged_by not in owned or logged_by == instance_key(database)
-
-
-def is_damaged(state: State, settings: Settings) -> bool:
-    """True if any database has a known bad page or damage, or errors that CHECKDB left."""
-    told = surroundings(state, settings)
-    for entry in state.databases.values():
-        beside = told(entry)
-        if known_damage(entry, beside.damage):
-            return True
-        if known_bad_pages(entry, views_in(state, entry), beside.around):
-            return True
-    return any(has_errors(entry) for entry in state.sql_databases.values())

@@ -66,7 +66,6 @@ def scan_pace(
 
 
 def zeroes_already(history: History) -> bool:
-    """True if a scan of it that zeroed pages has completed."""
     return any(done.completion_event == ZEROED for done in history.checksum_passes)
 
 

@@ -8,6 +8,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
+from statistics import NormalDist
 
 import msgspec
 
@@ -27,6 +28,9 @@ PERIOD_DAYS = 28
 LEAST_DAYS = 14.0
 LEAST_COVERAGE = 0.9
 SHARE_OF_PAGES = 0.1
+CHANCE = 0.82
+"""Of f pages freed the 90 % interval is from (sqrt f - 0.82)^2 to (sqrt(f + 1) + 0.82)^2."""
+MOST_DIGITS = 12
 MOST_PAGES = 1e11
 """Over a million pages a second all day long: damage."""
 LONGEST_SILENCE = 7 * DAY_SECONDS
@@ -42,25 +46,46 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     ratio: float | None = None
     """Sum of pages read over sum of pages freed. None: no counters, or nothing was freed."""
+    shown: str = "none"
+    """The ratio for people, see `ratio_text`."""
     pages_read: float = 0.0
     pages_freed: float = 0.0
     windows: int = 0
     """Openings that are over (days, where no window is configured) in which online defragmentation
     ran."""
     passes: int = 0
-    """Whole passes that ended."""
     days: float = 0.0
     counter_coverage: float = 0.0
     """Share of the run time of online defragmentation in which counters were sampled."""
     missing: tuple[str, ...] = ()
     """Sentences."""
+    uncounted: bool = False
+    """None of both counters was sampled while online defragmentation ran."""
     lacks_events: bool = False
     """More than counters is missing."""
 
+    @property
+    def lowest(self) -> float:
+        """The least ratio that chance allows, 0 where no page was read."""
+        return self.pages_read / (math.sqrt(self.pages_freed + 1.0) + CHANCE) ** 2
+
+    @property
+    def highest(self) -> float:
+        """The largest ratio that chance allows; infinite where none need have been freed."""
+        least = max(0.0, math.sqrt(self.pages_freed) - CHANCE) ** 2 if self.pages_freed else 0.0
+        return self.pages_read / least if least else math.inf
+
+    def beyond(self, limit: float) -> float:
+        """The probability that the ratio is above `limit`, from 0 to 1.
+
+        The square root of a count varies by a half (Anscombe 1948), so that `CHANCE` on both sides
+        is nine tenths of it.
+        """
+        apart = math.sqrt(self.pages_read / limit) - math.sqrt(self.pages_freed)
+        return NormalDist().cdf(2.0 * apart)
+
 
 class Timeline:
-    """The history of one database, prepared for queries at moments up to `now`."""
-
     def __init__(self, history: History, policy: Policy, now: float) -> None:
         self.history = history
         self.policy = policy
@@ -113,7 +138,6 @@ class Timeline:
         return known
 
     def completed(self, time: float, since: float = -math.inf) -> list[Pass]:
-        """Whole passes of online defragmentation that ended after `since`, up to `time`."""
         return [
             done
             for done in self.history.defrag_passes
@@ -121,7 +145,6 @@ class Timeline:
         ]
 
     def running(self, passes: Iterable[Pass], time: float) -> Pass | None:
-        """The pass that was open at `time`."""
         found = [
             each
             for each in passes
@@ -158,12 +181,17 @@ class Timeline:
         history = self.history
         evidence = Evidence(
             ratio=read / freed if freed > 0 else None,
+            shown=ratio_text(read / freed, self.policy) if freed > 0 else "none",
             pages_read=read,
             pages_freed=freed,
             windows=self._windows(begin, time),
             passes=len(self.completed(time, begin)),
             days=max(0.0, time - max(begin, history.first_seen)) / DAY_SECONDS,
             counter_coverage=self._coverage(begin, time),
+        )
+        none = evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0
+        evidence = msgspec.structs.replace(
+            evidence, uncounted=none and not self._is_half_counted(begin, time)
         )
         events = self._missing_events(evidence, begin, time)
         missing = (*events, *self._missing_counters(evidence, begin, time))
@@ -199,6 +227,16 @@ class Timeline:
             # Only a run that began this very moment, or runs of no length.
             return float(_unsampled(self.history, last.start, last.start + 1.0) == 0.0)
         return min(1.0, max(0.0, covered / lasted))
+
+    def _is_half_counted(self, begin: float, time: float) -> bool:
+        """True if one counter alone was sampled while it ran."""
+        alone = self.history.sampled_alone
+        return any(
+            low < end and run.start < high
+            for run, end in zip(self.runs, self._ends, strict=True)
+            if begin <= run.start <= time
+            for low, high in alone
+        )
 
     def _missing_events(self, evidence: Evidence, begin: float, time: float) -> tuple[str, ...]:
         sentences = (
@@ -257,7 +295,7 @@ class Timeline:
     def _no_counters(self, evidence: Evidence, begin: float, time: float) -> str:
         since = self.history.sampled_since
         ran = any(begin <= run.start <= time for run in self.runs)
-        if (since is None or since > time) or (uncounted(evidence) and ran):
+        if (since is None or since > time) or (evidence.counter_coverage == 0.0 and ran):
             return (
                 "The counters Online Defrag Pages Read/sec and Pages Freed/sec were not both"
                 " sampled while online defragmentation ran, so there is no ratio."
@@ -265,7 +303,7 @@ class Timeline:
         return ""
 
     def _too_few_pages(self, evidence: Evidence) -> str:
-        if uncounted(evidence):
+        if evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0:
             return ""
         asked = float(self.policy.min_pages_read)
         pages = self.history.pages
@@ -277,6 +315,20 @@ class Timeline:
             f"Advice needs {asked:,.0f} pages read by online defragmentation;"
             f" {evidence.pages_read:,.0f} so far."
         )
+
+
+def ratio_text(ratio: float, policy: Policy, form: str = ".1f") -> str:
+    """The ratio with a decimal, or more of them: it is not rounded to or across a limit of the
+    policy that it is compared with."""
+    limits = (policy.ratio_low, policy.ratio_high)
+    for text in (f"{ratio:{form}}", *(f"{ratio:.{digits}f}" for digits in range(2, MOST_DIGITS))):
+        if all(_side(float(text), limit) == _side(ratio, limit) for limit in limits):
+            return text
+    return repr(ratio)
+
+
+def _side(ratio: float, limit: float) -> int:
+    return (ratio > limit) - (ratio < limit)
 
 
 def beside_its_time(off: float) -> str:
@@ -292,11 +344,6 @@ def _apart(stretches: Iterable[Stretch], begin: float, end: float) -> Iterator[S
         if low < high:
             yield low, high
             begin = high
-
-
-def uncounted(evidence: Evidence) -> bool:
-    """True if there are no counters at all for the time that online defragmentation ran."""
-    return evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0
 
 
 def period_days(history: History, policy: Policy) -> int:
@@ -317,7 +364,8 @@ def _too_short(evidence: Evidence) -> str:
 
 
 def _badly_covered(evidence: Evidence) -> str:
-    if uncounted(evidence) or evidence.counter_coverage >= LEAST_COVERAGE:
+    none = evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0
+    if none or evidence.counter_coverage >= LEAST_COVERAGE:
         return ""
     share = math.floor(100 * evidence.counter_coverage)
     return (
@@ -354,18 +402,13 @@ def _unsampled(history: History, start: float, end: float) -> float:
     since, until = history.sampled_since, history.sampled_until
     if since is None or until is None:
         return end - start
-    gaps: Sequence[tuple[float, float]] = [
-        (-math.inf, since),
-        *history.unsampled,
-        (until + SAMPLE_SLACK, math.inf),
-    ]
-    return sum(max(0.0, min(end, to) - max(start, begin)) for begin, to in gaps)
+    gaps = [(-math.inf, since), *history.unsampled, (until + SAMPLE_SLACK, math.inf)]
+    return sum(high - low for low, high in _apart(gaps, start, end))
 
 
 def _breaks(history: History) -> list[float]:
-    """Evidence starts again after a role change, or after events missing for longer than
-    a window.
-    """
+    """Evidence starts again after a role change, or after events missing for longer than a
+    window."""
     longest = one_window(history.window)
     lost = [end for begin, end, _ in history.event_gaps if end - begin > longest]
     return [time for time in (*lost, *history.role_changes) if math.isfinite(time)]

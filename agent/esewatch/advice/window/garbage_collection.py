@@ -21,18 +21,14 @@ LEAST = CYCLES * 12 * 3600.0
 """Seconds in which it should complete."""
 LEAST_INTERVALS = 2
 LATEST = 8
-"""Completions that show the interval of DFSR."""
 
 
 class Cycles(NamedTuple):
-    """The garbage collection cycles of a database, as of a moment."""
-
     silent: float
     """Seconds at work without a completion; since events were last missing."""
     allowed: float | None
     """Seconds; None where the expected interval is unknown."""
     completed: float | None
-    """The last completion."""
     lost: bool
     """Events are missing since."""
     torn: int
@@ -44,13 +40,11 @@ class Cycles(NamedTuple):
 
     @property
     def late(self) -> bool:
-        """True if it should have completed, and its log would have shown that."""
         overdue = self.allowed is not None and self.silent > self.allowed
         return self.known and self.logged and overdue
 
 
 def cycles(history: History, now: float) -> Cycles:
-    """The cycles of a database as of `now` (epoch seconds)."""
     completed = _completions(history.defrag_passes, now)[-1:]
     since = completed[0] if completed else history.first_seen or math.inf
     gaps = [end for begin, end, _ in history.event_gaps if end > since and begin < now]
@@ -67,7 +61,6 @@ def cycles(history: History, now: float) -> Cycles:
 
 
 def allowed_seconds(history: History, now: float = math.inf) -> float | None:
-    """The longest time from one completion to the next."""
     if not _is_dfsr(history):
         return LEAST
     ends = _completions(history.defrag_passes, now)[-LATEST:]
@@ -76,7 +69,6 @@ def allowed_seconds(history: History, now: float = math.inf) -> float | None:
 
 
 def overdue_defrag(history: History, now: float) -> Finding | None:
-    """The finding of a database as of `now`, None without one."""
     if history.model != "garbage_collection" or history.tier != "watched":
         return None
     found = cycles(history, now)

@@ -23,7 +23,6 @@ def pass_figures(done: Pass) -> str:
 
 
 def without_runs(history: History) -> str:
-    """The sentence where events have no start and end of online defragmentation."""
     ended = [done for done in history.defrag_passes if done.outcome == "completed"]
     if ended:
         last = ended[-1]

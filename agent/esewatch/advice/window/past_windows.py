@@ -14,10 +14,8 @@ from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass
 
 TOLERANCE = 600.0
-"""Defragmentation may begin or stop this much beside the window's times and still keep to it.
-
-Less than the quarter of an hour by which windows are changed.
-"""
+"""Defragmentation may begin or stop this much beside the window's times and still keep to it. Less
+than the quarter of an hour by which windows are changed."""
 EARLY = 1800.0
 """Seconds before its time; more is an early stop (semantics.md 7)."""
 MOVED = 0.5
@@ -35,11 +33,9 @@ class Used(NamedTuple):
     start: float
     end: float
     ran: bool
-    """Online defragmentation ran within it."""
     off: float | None
     """Seconds by which its runs stopped after the time that the configured window gives them
-    (before: below 0). 0: they kept to that time. None: unknown.
-    """
+    (before: below 0). 0: they kept to that time. None: unknown."""
     scanned: float
     """Seconds of database scan."""
     backup: float
@@ -48,8 +44,7 @@ class Used(NamedTuple):
     """A backup stopped its maintenance, or kept online defragmentation waiting."""
     share: float = 1.0
     """The share of the defragmentation's time that was used: a pass that ends leaves the rest of
-    the night.
-    """
+    the night."""
 
 
 def openings_used(history: History, runs: Sequence[Run], since: float, now: float) -> list[Used]:
@@ -95,7 +90,9 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         ran = any(run.start < end and _stop(run, end) >= start for run in mine)
         worked = sum(max(0.0, min(due, _stop(run, end)) - max(start, run.start)) for run in mine)
         share = min(1.0, worked / (due - start))
-        seconds = _scanned(beside, start, end)
+        seconds = sum(
+            max(0.0, min(end, _stop(run, start)) - max(start, run.start)) for run in beside
+        )
         result.append(Used(start, end, ran, off, seconds, backup, hindered, share))
     return result
 
@@ -125,9 +122,9 @@ def restarts(found: Sequence[Used]) -> dict[float, float]:
     With the seconds by which it stopped after its time, or before (below 0). Shown by two
     conclusive openings in a row in which it went on after its time, or by two in which it stopped
     equally long before it, three behind one that kept to it: fewer are restarts of the server or
-    work by hand. A longer window before this one shows only where a pass did not end in between.
-    One that ends less than half an hour early is as it is configured, about, until two later
-    nights kept to their time.
+    work by hand. A longer window before this one shows only where a pass did not end in between, a
+    shorter one once two later nights kept to their time: until then, and by less than half an
+    hour, they are those of this window (`stops_early` tells of them).
     """
     told = [each for each in found if each.off is not None]
     later = [b for a, b in pairwise(told) if min(a.off or 0.0, b.off or 0.0) > 0]
@@ -136,7 +133,7 @@ def restarts(found: Sequence[Used]) -> dict[float, float]:
         least = 3 if at and told[at - 1].off == 0.0 else 2
         is_over = len(told) - told.index(nights[-1]) > 2
         is_short = min(each.off or 0.0 for each in nights) < -EARLY
-        if len(nights) >= least and (is_over or is_short):
+        if len(nights) >= least and is_over and is_short:
             later += nights[1:]
     return {each.end + max(0.0, each.off or 0.0): each.off or 0.0 for each in later}
 
@@ -157,9 +154,7 @@ def _equally_early(ran: Sequence[Used]) -> list[list[Used]]:
 
 def time_given(runs: Sequence[Run], scans: Iterable[Run], start: float, end: float) -> float:
     """End of defragmentation by the window: in its middle where a scan follows (P1), else its end.
-
-    Whether one follows is observed and not configured.
-    """
+    Whether one follows is observed and not configured."""
     if not runs:
         return end
     stop = _stop(runs[-1], end)
@@ -209,9 +204,8 @@ def _moved(
 
 
 class _Work(NamedTuple):
-    """The work of a task in an opening: its runs, the end of its time, and the ends of
-    its passes.
-    """
+    """The work of a task in an opening: its runs, the end of its time, and the ends of its
+    passes."""
 
     runs: Sequence[Run]
     due: float
@@ -219,7 +213,6 @@ class _Work(NamedTuple):
 
 
 def _hindered(start: float, defrag: _Work, scan: _Work, backups: Sequence[Stretch]) -> bool:
-    """True if a backup stopped the pass or the scan before its time, or the pass waited for it."""
     return (
         _stopped(start, defrag, backups)
         or _stopped(start, scan, backups)
@@ -261,10 +254,6 @@ def _near(times: Sequence[float], time: float) -> bool:
 
 def _stop(run: Run, otherwise: float) -> float:
     return otherwise if run.end is None else run.end
-
-
-def _scanned(scans: Iterable[Run], start: float, end: float) -> float:
-    return sum(max(0.0, min(end, run.end or start) - max(start, run.start)) for run in scans)
 
 
 def _busy(backups: Iterable[Stretch], start: float, end: float) -> float:

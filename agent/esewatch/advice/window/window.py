@@ -1,4 +1,4 @@
-"""Advice on the length of the maintenance window (semantics.md 6).
+"""Advice on the length of the maintenance window, and where there is none (semantics.md 5 and 6).
 
 Nothing about advice is stored: a verdict of an earlier moment is derived by judging the kept
 history as of that moment. Business hours are in no input and no setting, so that `move` is
@@ -6,19 +6,123 @@ said only where backups are in the way.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from esewatch.advice.base.finding import span
-from esewatch.advice.history.history import History
-from esewatch.advice.window.background_advice import REMARKS, background_advice
-from esewatch.advice.window.evidence import LEAST_DAYS, Evidence, Timeline, uncounted
-from esewatch.advice.window.past_windows import Used
-from esewatch.advice.window.window_rules import RULES, Action, RuleInput, RuleOutcome, judge
+from esewatch.advice.base.finding import moment, span
+from esewatch.advice.base.time_at_work import at_work
+from esewatch.advice.history.history import History, as_copy
+from esewatch.advice.history.ledger import verification_deadline
+from esewatch.advice.window.evidence import (
+    LEAST_DAYS,
+    PERIOD_DAYS,
+    Evidence,
+    Timeline,
+    beside_its_time,
+)
+from esewatch.advice.window.garbage_collection import CYCLES, cycles
+from esewatch.advice.window.past_windows import Used, restarts
+from esewatch.advice.window.window_rules import (
+    RULES,
+    Action,
+    RuleInput,
+    RuleOutcome,
+    certainty,
+    judge,
+)
 from esewatch.config import Policy
-from esewatch.fold.state.rollups import day_of, day_start
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.rollups import DAY_SECONDS, day_of, day_start
+
+RemarkName = Literal[
+    "cycles",
+    "no_completion",
+    "cycles_interrupted",
+    "unknown",
+    "background",
+    "scan_late",
+    "passive",
+    "application",
+]
+REMARKS: tuple[RemarkName, ...] = get_args(RemarkName)
+
+
+class Remark(NamedTuple):
+    rule: RemarkName
+    reasons: tuple[str, ...]
+
+
+def background_advice(history: History, policy: Policy, now: float) -> Remark | None:
+    """The remark on a database that has no window to judge, as of `now`; None: it has one."""
+    if history.model == "garbage_collection":
+        return _cycles(history, now)
+    if history.model == "background":
+        return _background(history, policy, now)
+    if history.model == "application":
+        return Remark("application", ("The application decides when this database is maintained.",))
+    if history.role == "passive" and not history.defrag_runs and not history.checksum_passes:
+        return Remark("passive", (_PASSIVE,))
+    return None
+
+
+_PASSIVE = (
+    "Nothing maintains this passive copy. To verify it, run a page scan of a snapshot, or eseutil"
+    " /k while replay is suspended."
+)
+
+
+def _cycles(history: History, now: float) -> Remark:
+    about = "Online defragmentation is part of garbage collection; it has no window."
+    found = cycles(history, now)
+    if found.late and found.allowed is not None:
+        since = "" if found.completed is not None else " since the first record"
+        if found.lost:
+            since = " since the last gap in its events"
+        late = (
+            f"It has not completed for {span(found.silent)} of uptime{since}; the limit is"
+            f" {span(found.allowed)}."
+        )
+        return Remark("no_completion", (about, late))
+    if found.lost:
+        return Remark("unknown", (about, "Its completions are unknown: events are missing."))
+    if found.known and not found.logged:
+        unread = "its log shows neither a pass nor a start of its instance"
+        return Remark("unknown", (about, f"Its completions are unknown: {unread}."))
+    if found.torn >= CYCLES:
+        torn_apart = f"Each of its last {found.torn} cycles was interrupted or resumed."
+        return Remark("cycles_interrupted", (about, torn_apart))
+    return Remark("cycles", (about,))
+
+
+def _background(history: History, policy: Policy, now: float) -> Remark:
+    about = "The engine is meant to scan the database in the background; it has no window."
+    passes = history.checksum_passes
+    ends = [each.ended for each in passes if each.outcome == "completed" and each.ended is not None]
+    last = max((end for end in ends if end <= now), default=None)
+    running = passes[-1] if passes and passes[-1].outcome == "open" else None
+    since = running.started if running is not None and running.started is not None else last
+    if since is None or not 0 <= since <= now:
+        return Remark("background", (about, "The start of its scan is not known."))
+    passed = at_work(history.off, since, now)
+    if since == last:
+        took = f"The last pass ended {span(passed)} ago"
+    elif running is not None and running.interrupted and running.last_event in history.failures:
+        failed = moment(running.last_event)
+        took = f"The pass that began {span(passed)} ago ended with an error at {failed}"
+    else:
+        took = f"The pass has been running for {span(passed)}"
+    allowed = verification_deadline(as_copy(history, policy))
+    against = f"{took}; the deadline is {span(allowed.seconds)} ({allowed.reason})."
+    if passed <= allowed.seconds:
+        return Remark("background", (about, against))
+    remedy = (
+        "To verify it sooner, run a page scan of a snapshot. A smaller database is scanned faster."
+    )
+    return Remark("scan_late", (about, against, remedy))
+
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 REASONS: tuple[str, ...] = (*(name for name, _ in RULES), *REMARKS)
@@ -27,8 +131,6 @@ JUDGED_DAYS = 7
 
 
 class WindowAdvice(msgspec.Struct, frozen=True, kw_only=True):
-    """Advice for the window of one database, with its reason."""
-
     action: Action
     rule: str
     """Name of the rule that decided, one of REASONS."""
@@ -49,7 +151,8 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
     The first is 0.5 at the floor and 1 at twice the floor, for windows and for days (or
     passes), whichever is less, times the share of the run time that counters cover (0.5 where
     there are none). The second is the share of the verdicts of the last 7 days, one a day,
-    that were the same action. It is 0 without evidence, and 1 where no window is to be judged.
+    that were the same action. The third is the probability that the ratio is where the rule takes
+    it to be (`certainty`). It is 0 without evidence, and 1 where no window is to be judged.
     """
     configured = history.window.duration if history.window is not None else None
     remark = background_advice(history, policy, now)
@@ -70,14 +173,13 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
         rule=rule,
         configured_seconds=configured,
         recommended_seconds=recommended,
-        confidence=_confidence(at, verdict.action),
+        confidence=_confidence(at, rule, verdict.action),
         reasons=(*verdict.reasons, *remarks, *_shared(history)),
         evidence=at.evidence,
     )
 
 
 def action_at(at: RuleInput) -> Action:
-    """The action that is advised as of a moment."""
     configured = at.timeline.history.window
     return _length(at, judge(at)[1], configured.duration if configured is not None else None)[0]
 
@@ -105,17 +207,17 @@ def _length(
     return "keep", configured, (kept,)
 
 
-def _confidence(at: RuleInput, action: Action) -> float:
+def _confidence(at: RuleInput, rule: str, action: Action) -> float:
     found = at.evidence
     if action == "insufficient_evidence":
         return 0.0
     windows = found.windows / (2.0 * max(1, at.policy.min_windows))
     length = max(found.days / (2.0 * LEAST_DAYS), found.passes / 2.0)
-    depth = min(1.0, windows, length) * (0.5 if uncounted(found) else found.counter_coverage)
+    depth = min(1.0, windows, length) * (0.5 if found.uncounted else found.counter_coverage)
     today = day_of(at.time)
     earlier = [at._replace(time=day_start(today - ago)) for ago in range(1, JUDGED_DAYS)]
     same = 1 + sum(judge(each)[1].action == action for each in earlier)
-    return round(depth * same / JUDGED_DAYS, 2)
+    return round(depth * certainty(at, rule) * same / JUDGED_DAYS, 2)
 
 
 def _shared(history: History) -> tuple[str, ...]:
@@ -151,10 +253,8 @@ def least_length(openings: Sequence[Used]) -> float:
 def fitted(
     configured: float, direction: Literal["shrink", "grow"], factor: float, least: float
 ) -> float:
-    """The length nearest to `configured` x `factor` that is allowed; `configured` if none is.
-
-    At most half as long or twice as long, never under `least`, never over a day.
-    """
+    """The length nearest to `configured` x `factor` that is allowed; `configured` if none is. At
+    most half as long or twice as long, never under `least`, never over a day."""
     if direction == "shrink":
         wanted = max(_down(configured * factor), _up(configured / 2), least)
         return min(configured, wanted)
@@ -168,3 +268,80 @@ def _down(seconds: float) -> float:
 
 def _up(seconds: float) -> float:
     return math.ceil(seconds / STEP) * STEP
+
+
+_ORDER = {name: float(place) for place, (name, _) in enumerate(RULES)}
+# That passes finish soon keeps the window only where those of all databases do.
+_ORDER["ratio_low_but_soon"] = _ORDER["ratio_low"] + 0.5
+
+
+def instance_advice(
+    known: Mapping[DatabaseKey, History], own: Mapping[DatabaseKey, WindowAdvice], now: float
+) -> dict[DatabaseKey, WindowAdvice]:
+    """The window advice of every database as of `now`, that of its instance where it shares one.
+
+    Of those with the same window, the one whose rule comes first in the order of the rules decides:
+    a window that is right for one may harm another. `own` is the advice for each by itself. One
+    without a window to judge (a passive copy of Exchange 2007) keeps its own, and decides nothing.
+    """
+    groups: dict[tuple[str, str, str], list[DatabaseKey]] = {}
+    for key, each in known.items():
+        if own[key].rule in _ORDER and each.shares_instance > 1:
+            same = (each.computer, each.ese_instance.lower(), repr(each.window))
+            groups.setdefault(same, []).append(key)
+    found = {key: own[key] for key in known}
+    for members in groups.values():
+        decides = _decides(members, known, own, now)
+        for key in members:
+            found[key] = own[decides]
+            if len(members) > 1 and key != decides:
+                found[key] = _of_another(own[decides], decides[1])
+    return found
+
+
+def _decides(
+    members: Sequence[DatabaseKey],
+    known: Mapping[DatabaseKey, History],
+    own: Mapping[DatabaseKey, WindowAdvice],
+    now: float,
+) -> DatabaseKey:
+    """The database that decides; one that was moved or is gone is not asked where others are."""
+    since = now - PERIOD_DAYS * DAY_SECONDS
+    heard = [key for key in members if known[key].attached and known[key].last_seen >= since]
+    return min(
+        heard or members,
+        key=lambda key: (_ORDER[own[key].rule], -(own[key].recommended_seconds or 0.0), key),
+    )
+
+
+def _of_another(advice: WindowAdvice, database: str) -> WindowAdvice:
+    reason = f"This advice is that of {database}, a database of the same instance."
+    return msgspec.structs.replace(advice, reasons=(*advice.reasons, reason))
+
+
+_ACTION_WORDS = {"insufficient_evidence": "not enough evidence", "not_applicable": "none"}
+
+
+def window_changes(history: History, policy: Policy, now: float) -> list[tuple[float, str]]:
+    """(time, sentence) up to `now`, oldest first; the advice is judged of the last week, daily."""
+    if history.window is None or background_advice(history, policy, now) is not None:
+        return []
+    timeline = Timeline(history, policy, now)
+    at = RuleInput(timeline, policy, now)
+    days = [day_start(day_of(now) - ago) for ago in range(JUDGED_DAYS - 1, 0, -1)]
+    said = [(time, action_at(at._replace(time=time))) for time in (*days, now)]
+    found = [
+        (time, f"The window advice changed from {_words(before)} to {_words(after)}.")
+        for (_, before), (time, after) in pairwise(said)
+        if before != after
+    ]
+    found += [
+        (time, f"Until then online defragmentation {beside_its_time(off)}.")
+        for time, off in restarts(timeline.openings).items()
+        if time <= now
+    ]
+    return sorted(found)
+
+
+def _words(action: str) -> str:
+    return _ACTION_WORDS.get(action, action)

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from esewatch.advice.base.finding import investigate, moment, span
-from esewatch.advice.window.evidence import Evidence, Timeline, intervals, uncounted
+from esewatch.advice.window.evidence import Evidence, Timeline, intervals
 from esewatch.advice.window.past_windows import backed_up
 from esewatch.config import Policy
 from esewatch.fold.passes.runs import Run
@@ -28,15 +28,12 @@ LEAST_COMPLETIONS = 3
 
 
 class RuleInput(NamedTuple):
-    """Input of a rule: the history up to `time` (epoch seconds)."""
-
     timeline: Timeline
     policy: Policy
     time: float
 
     @property
     def evidence(self) -> Evidence:
-        """The evidence as of this moment."""
         return self.timeline.at(self.time)
 
     @property
@@ -59,7 +56,7 @@ Rule = Callable[[RuleInput], RuleOutcome | None]
 def _evidence(at: RuleInput) -> RuleOutcome | None:
     """Without counters the rules that need no ratio still hold."""
     found = at.evidence
-    if not found.missing or (uncounted(found) and not found.lacks_events):
+    if not found.missing or (found.uncounted and not found.lacks_events):
         return None
     return RuleOutcome("insufficient_evidence", found.missing)
 
@@ -178,13 +175,12 @@ def _backup(at: RuleInput) -> RuleOutcome | None:
 
 def _low_but_soon(at: RuleInput) -> RuleOutcome | None:
     """A warm cache lowers the ratio: only reads from disk are counted."""
-    ratio = at.evidence.ratio
-    if ratio is None or ratio >= at.policy.ratio_low or not _within(at, SOON, least=1):
+    if at.evidence.highest >= at.policy.ratio_low or not _within(at, SOON, least=1):
         return None
     return RuleOutcome(
         "keep",
         (
-            _low(at, ratio),
+            _low(at),
             f"But passes finish within {span(SOON)}, so a longer window is not needed. Reads from"
             " the cache are not counted, which lowers the ratio.",
         ),
@@ -193,45 +189,46 @@ def _low_but_soon(at: RuleInput) -> RuleOutcome | None:
 
 def _low_twice(at: RuleInput) -> RuleOutcome | None:
     ratio, before = at.evidence.ratio, at.week_before
-    if ratio is None or ratio >= at.policy.ratio_low:
+    if not ratio or at.evidence.highest >= at.policy.ratio_low:
         return None
     if before.missing or before.ratio is None:
         doubt = (
             "A longer window is advised when the ratio of a week earlier is known to be low, too."
         )
         lacked = [f"Missing then: {sentence}" for sentence in before.missing]
-        return RuleOutcome("keep", (_low(at, ratio), doubt, *lacked))
-    earlier = f"A week earlier the ratio was {before.ratio:.1f}"
-    if before.ratio >= at.policy.ratio_low:
+        return RuleOutcome("keep", (_low(at), doubt, *lacked))
+    earlier = f"A week earlier the ratio was {before.shown}"
+    if before.highest >= at.policy.ratio_low:
         doubt = f"{earlier}; a longer window is advised when it is low in both weeks."
-        return RuleOutcome("keep", (_low(at, ratio), doubt))
-    reasons = (_low(at, ratio), f"{earlier}, which is low, too.")
-    return RuleOutcome("grow", reasons, at.policy.ratio_low / ratio if ratio > 0 else 2.0)
+        return RuleOutcome("keep", (_low(at), doubt))
+    reasons = (_low(at), f"{earlier}, which is low, too.")
+    return RuleOutcome("grow", reasons, at.policy.ratio_low / ratio)
 
 
-def _low(at: RuleInput, ratio: float) -> str:
-    return f"{_read_for(at.evidence, ratio)}, below {at.policy.ratio_low:g}: much is left to free."
+def _low(at: RuleInput) -> str:
+    return f"{_read_for(at.evidence)}, below {at.policy.ratio_low:g}: much is left to free."
 
 
-def _read_for(found: Evidence, ratio: float) -> str:
+def _read_for(found: Evidence) -> str:
     return (
-        f"Online defragmentation read {ratio:.1f} pages for each one freed"
+        f"Online defragmentation read {found.shown} pages for each one freed"
         f" ({found.pages_read:,.0f} and {found.pages_freed:,.0f} in"
         f" {span(found.days * DAY_SECONDS)})"
     )
 
 
+def _freed_none(found: Evidence) -> str:
+    return f"Online defragmentation read {found.pages_read:,.0f} pages and freed none"
+
+
 def _high(at: RuleInput) -> RuleOutcome | None:
     found, high = at.evidence, at.policy.ratio_high
-    if found.missing or found.pages_read == 0 or (found.ratio is not None and found.ratio <= high):
+    if found.missing or found.lowest <= high:
         return None
     if found.ratio is None:
-        reason = (
-            f"Online defragmentation read {found.pages_read:,.0f} pages and freed none:"
-            " nothing is left to free."
-        )
+        reason = f"{_freed_none(found)}: nothing is left to free."
     else:
-        reason = f"{_read_for(found, found.ratio)}, above {high:g}: little is left to free."
+        reason = f"{_read_for(found)}, above {high:g}: little is left to free."
     limit = at.policy.defrag_complete_within
     if not _within(at, limit, least=2):
         doubt = f"But its last two passes are not known to have finished within {span(limit)}."
@@ -242,10 +239,8 @@ def _high(at: RuleInput) -> RuleOutcome | None:
 
 
 def _share_used(at: RuleInput) -> float:
-    """The part of its time that defragmentation used.
-
-    Cutting off what is not used, because passes end long before the window does, changes nothing.
-    """
+    """The part of its time that defragmentation used. Cutting off what is not used, because passes
+    end long before the window does, changes nothing."""
     used = at.timeline.openings_until(at.time, at.timeline.begin(at.time))
     shares = [each.share for each in used if each.ran]
     return sum(shares) / len(shares) if shares else 1.0
@@ -253,7 +248,7 @@ def _share_used(at: RuleInput) -> float:
 
 def _often(at: RuleInput) -> RuleOutcome | None:
     found = at.evidence
-    if found.ratio is not None and found.ratio < at.policy.ratio_low:
+    if found.pages_read and found.lowest < at.policy.ratio_low:
         return None
     done = at.timeline.completed(at.time, at.timeline.begin(at.time))
     between = intervals(done)
@@ -263,15 +258,12 @@ def _often(at: RuleInput) -> RuleOutcome | None:
     usual = round(sum(between) / len(between) / DAY_SECONDS, 1)
     if usual > OFTEN_DAYS:
         return None
+    every = "day" if usual == 1 else f"{usual:g} days"
     reason = (
-        f"Online defragmentation completed {len(done)} passes, one every {_days(usual)}: a shorter"
-        " window is enough."
+        f"Online defragmentation completed {len(done)} passes, one every {every}: a shorter window"
+        " is enough."
     )
     return RuleOutcome("shrink", (reason,), usual * DAY_SECONDS / SOON)
-
-
-def _days(days: float) -> str:
-    return "day" if days == 1 else f"{days:g} days"
 
 
 def _no_ratio(at: RuleInput) -> RuleOutcome | None:
@@ -281,13 +273,35 @@ def _no_ratio(at: RuleInput) -> RuleOutcome | None:
 
 
 def _otherwise(at: RuleInput) -> RuleOutcome | None:
-    found, policy = at.evidence, at.policy
-    if found.ratio is None:
+    found, low, high = at.evidence, at.policy.ratio_low, at.policy.ratio_high
+    if not found.pages_read:
         return RuleOutcome("keep", ("Online defragmentation read no page from disk.",))
-    read = _read_for(found, found.ratio)
-    return RuleOutcome(
-        "keep", (f"{read}, between {policy.ratio_low:g} and {policy.ratio_high:g}.",)
-    )
+    if found.lowest < low <= found.highest or found.lowest <= high < found.highest:
+        read = _read_for(found) if found.ratio is not None else _freed_none(found)
+        most = "any number" if math.isinf(found.highest) else f"{found.highest:,.0f}"
+        return RuleOutcome(
+            "keep",
+            (
+                f"{read}: too few pages freed to tell. By chance alone the ratio may be"
+                f" {found.lowest:,.0f} to {most}, and the limits are {low:g} and {high:g}.",
+            ),
+        )
+    return RuleOutcome("keep", (f"{_read_for(found)}, between {low:g} and {high:g}.",))
+
+
+def certainty(at: RuleInput, rule: str) -> float:
+    """The probability that the ratio is where the rule that decided takes it to be; 1 for a rule
+    that asks for none."""
+    found, low, high = at.evidence, at.policy.ratio_low, at.policy.ratio_high
+    if not found.pages_read:
+        return 1.0
+    if rule in {"ratio_low", "ratio_low_but_soon"}:
+        return 1.0 - found.beyond(low)
+    if rule == "ratio_high":
+        return found.beyond(high)
+    if rule == "completes_often":
+        return found.beyond(low)
+    return found.beyond(low) - found.beyond(high) if rule == "otherwise" else 1.0
 
 
 def _within(at: RuleInput, seconds: float, *, least: int) -> bool:
@@ -319,11 +333,9 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("no_ratio", _no_ratio),
     ("otherwise", _otherwise),
 )
-"""Name and rule, in order."""
 
 
 def judge(at: RuleInput) -> tuple[str, RuleOutcome]:
-    """The first rule that says something, and what it says."""
     for name, rule in RULES:
         verdict = rule(at)
         if verdict is not None:

@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from esewatch.advice.advise import Advice
 from esewatch.advice.base.finding import counted, moment, span
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.history.ledger import Deadline, Ledger
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.what_if.what_if import WhatIf
 from esewatch.advice.window.evidence import Evidence
 from esewatch.cli.advise.what_if_text import what_if_lines
-from esewatch.expose.advice_json import most_urgent
+from esewatch.expose.advice_json import finding_object, most_urgent
 from esewatch.expose.formatting import iso_time, tidy
 from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.database_state import DatabaseKey
@@ -27,7 +28,7 @@ TASKS = {"defrag": "online defragmentation", "checksum": "the database scan"}
 
 
 def text_lines(
-    advice: Iterable[Advice],
+    advice: Iterable[Judgement],
     explain: bool,
     answers: Mapping[DatabaseKey, WhatIf],
     *,
@@ -65,7 +66,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join(padded).rstrip()
 
 
-def _row(advice: Advice, names: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
+def _row(advice: Judgement, names: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
     """With its path where another database of its computer has the same name."""
     told = most_urgent(advice.forecasts)
     return (
@@ -89,7 +90,7 @@ def _verified(entry: Ledger) -> str:
     return ", ".join([proof, *(f"{pages:,} {how} since" for how, pages in since.items() if pages)])
 
 
-def _window(advice: Advice) -> str:
+def _window(advice: Judgement) -> str:
     configured, recommended = advice.window.configured_seconds, advice.window.recommended_seconds
     if configured is None:
         return UNKNOWN
@@ -103,14 +104,14 @@ def _date(time: float) -> str:
 
 
 def _dates(told: Forecast) -> str:
-    """From the date of 50 % confidence to that of 90 %."""
     middle = _date(told.p50) if told.p50 is not None else ""
     late = _date(told.p90) if told.p90 is not None else "?"
     return middle if middle == late else f"{middle}..{late}"
 
 
-def _paragraph(advice: Advice, explain: bool) -> Iterator[str]:
-    yield f"{advice.name} ({advice.computer}, {advice.database})"
+def _paragraph(advice: Judgement, explain: bool) -> Iterator[str]:
+    said = TEXTS[advice.verdict]
+    yield f"{advice.name} ({advice.computer}, {advice.database}): {said.sign} {said.words}"
     for reason in advice.window.reasons:
         yield f"  {reason}"
     for found in advice.findings:
@@ -134,7 +135,7 @@ def _expected(told: Forecast) -> Iterator[str]:
     yield done
 
 
-def _explained(advice: Advice) -> Iterator[str]:
+def _explained(advice: Judgement) -> Iterator[str]:
     window = advice.window
     yield f"rule: {window.rule}"
     if advice.model == "window":
@@ -147,9 +148,8 @@ def _explained(advice: Advice) -> Iterator[str]:
 
 
 def _figures(found: Evidence) -> str:
-    ratio = "none" if found.ratio is None else f"{found.ratio:.1f}"
     return (
-        f"ratio {ratio}, pages read {found.pages_read:,.0f}, freed {found.pages_freed:,.0f},"
+        f"ratio {found.shown}, pages read {found.pages_read:,.0f}, freed {found.pages_freed:,.0f},"
         f" windows {found.windows}, passes {found.passes}, days {found.days:.1f},"
         f" counters cover {found.counter_coverage:.0%}"
     )
@@ -203,7 +203,6 @@ LATEST = 5
 
 
 def instance_lines(lone: Iterable[LoneInstance]) -> Iterator[str]:
-    """Lines for people: each instance with its latest sets, and what is found."""
     for number, each in enumerate(lone):
         if number:
             yield ""
@@ -223,9 +222,7 @@ def instance_object(lone: LoneInstance) -> dict[str, Any]:
         "action": "insufficient_evidence",
         "confidence": 0.0,
         "reasons": [_reason(lone)],
-        "findings": [
-            {"finding": each.finding, "sentence": tidy(each.sentence)} for each in lone.findings
-        ],
+        "findings": [finding_object(each) for each in lone.findings],
         "backup_sets": [_set(done) for done in lone.sets],
     }
 

@@ -6,24 +6,25 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from esewatch.advice.advise import Advice, advise, needs_a_person
+from esewatch.advice.advise import Judged, judge_each, needs_a_person, together
 from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import counted, listed, moment
 from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
-from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.judgement import Judgement
+from esewatch.advice.not_judged import basis, nothing_judged, seen
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
 from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
-from esewatch.cli.inputs.as_of import ComputerGroup, as_of, state_of, tell_dropped
-from esewatch.cli.inputs.reader import HEALTHY, WRONG, Reader
+from esewatch.cli.inputs.as_of import ComputerGroup, as_of, moments, state_of, tell_dropped
+from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG, Reader
 from esewatch.cli.options import (
     NO_RUN,
     add_config_option,
@@ -34,14 +35,14 @@ from esewatch.cli.options import (
 )
 from esewatch.cli.output import ended_by_signals
 from esewatch.config import Settings
-from esewatch.daemon.kept_folders import together
+from esewatch.daemon.kept_folders import together as joined
 from esewatch.expose.advice_json import advice_object
-from esewatch.fold.databases.integrity import OutsideFacts as Beside
+from esewatch.expose.formatting import age_text
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rollups import PAGES_READ
-from esewatch.fold.state.state import Database, State
+from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
 from esewatch.names import visible
@@ -52,7 +53,6 @@ NAMED = 3
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `advise`."""
     parser = commands.add_parser(
         "advise",
         help="give advice on windows and verification, with the evidence",
@@ -71,7 +71,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def print_advice(options: argparse.Namespace) -> int:
-    """`advise`: exit status 1 when a finding needs a person or a piece was unreadable."""
+    """`advise`: exit status 1 when a verdict needs a person or a piece was unreadable, 2 when no
+    ESE database is known."""
     asked = change(options.what_if)
     settings = load_settings(options)
     if not options.paths:
@@ -79,11 +80,14 @@ def print_advice(options: argparse.Namespace) -> int:
         _tell_unknown(state)
         is_part = tell_dropped(state)
         now = time.time()
-        told = _told(state, settings, asked, now)._replace(lone=lone_instances(state, now))
+        judged = judge_each(state, settings, lambda _: now).judged
+        told = _told(state, settings, asked, judged, now)._replace(lone=lone_instances(state, now))
         _print(told, options)
-        _tell_never_proven(told.advice)
+        _tell_basis(told.advice, state, settings, live=True)
+        if nothing_judged(state, told.lone) and not is_part:
+            return FAILED
         return WRONG if is_part or needs_a_person([*told.advice, *told.lone]) else HEALTHY
-    reader = Reader(options, companions=True, ese_only=True, beside=True)
+    reader = Reader(options, companions=True, ese_only=True)
     state = state_of(reader, settings)
     if reader.nothing_read:
         return reader.status()
@@ -91,20 +95,24 @@ def print_advice(options: argparse.Namespace) -> int:
         print(f"esewatch: {visible(each.sentence)}", file=sys.stderr)
     _tell_unknown(state)
     is_part = tell_dropped(state)
-    advice: list[Advice] = []
+    advice: list[Judgement] = []
     answers: dict[DatabaseKey, WhatIf] = {}
     lone: list[LoneInstance] = []
-    beside = surroundings(state, settings)
-    for group in as_of(state, time.time()):
-        _say_when(group)
-        told = _told(group.state, settings, asked, group.time, beside)
+    now = time.time()
+    groups = list(as_of(state, now))
+    judged = judge_each(state, settings, moments(groups).__getitem__).judged
+    for group in groups:
+        _say_when(group, now)
+        told = _told(group.state, settings, asked, judged, group.time)
         advice += told.advice
         answers.update(told.answers)
         lone += lone_instances(group.state, group.time, group.computers)
     advice.sort(key=lambda each: (each.computer, each.database))
     lone.sort(key=lambda each: (each.computer, each.ese_instance.lower()))
     _print(AdviceOutput(advice, answers, lone), options)
-    _tell_never_proven(advice)
+    _tell_basis(advice, state, settings, live=False)
+    if nothing_judged(state, lone) and not is_part:
+        return FAILED
     return reader.status(wrong=is_part or needs_a_person([*advice, *lone]))
 
 
@@ -114,7 +122,7 @@ class AdviceOutput(NamedTuple):
     Such an instance has backups or errors, and no event names a database of it.
     """
 
-    advice: Sequence[Advice]
+    advice: Sequence[Judgement]
     answers: Mapping[DatabaseKey, WhatIf]
     lone: Sequence[LoneInstance] = ()
 
@@ -123,16 +131,17 @@ def _told(
     state: State,
     settings: Settings,
     asked: WhatIfChange | None,
+    judged: Mapping[DatabaseKey, Judged],
     now: float,
-    beside: Callable[[Database], Beside] | None = None,
 ) -> AdviceOutput:
     answers = what_ifs(state, settings, asked, now) if asked is not None else {}
-    return AdviceOutput(advise(state, settings, now, beside), answers)
+    return AdviceOutput(together(state, settings, judged, now), answers)
 
 
-def _say_when(group: ComputerGroup) -> None:
+def _say_when(group: ComputerGroup, now: float) -> None:
     named = [*group.computers[:NAMED], *(["others"] if len(group.computers) > NAMED else [])]
-    when = f"as of their last record, {moment(group.time)}"
+    age = age_text(group.time, now)
+    when = f"as of their last record, {moment(group.time)}{f', {age} ago' if age else ''}"
     if not group.dated:
         when = "as of now: their events have no time, so ages and advice are not available"
     print(f"esewatch: {visible(listed(named))} {when}", file=sys.stderr)
@@ -156,10 +165,15 @@ def _tell_unknown(state: State) -> None:
         )
 
 
-def _tell_never_proven(advice: Iterable[Advice]) -> None:
+def _tell_basis(
+    advice: Collection[Judgement], state: State, settings: Settings, *, live: bool
+) -> None:
+    """Name on standard error that something was not judged or verified, and the next command."""
     keys = never_proven(advice)
-    if keys:
-        print(f"esewatch: {visible(never_proven_text(keys))}", file=sys.stderr)
+    found = basis([seen(each.tier, each) for each in advice], state, settings, live=live)
+    sentence = f"not verified: {never_proven_text(keys)}" if keys else found.sentence
+    if sentence:
+        print(f"esewatch: {visible(sentence)}", file=sys.stderr)
 
 
 def journaled(settings: Settings, *, run: str = "") -> State:
@@ -175,11 +189,10 @@ def journaled(settings: Settings, *, run: str = "") -> State:
             f"{settings.journal}: there is no journal; name inputs, or the configuration with"
             " --config.file F"
         )
-    return together([_committed(path) for path in every_journal(settings)])
+    return joined([_committed(path) for path in every_journal(settings)])
 
 
 def _committed(path: Path) -> State:
-    """The state of one journal, read from a copy."""
     with ended_by_signals(), tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
         copy = Path(folder) / path.name
         try:

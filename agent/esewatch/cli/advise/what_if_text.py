@@ -24,7 +24,6 @@ Pair = tuple[str, float | str]
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--what-if`."""
     parser.add_argument(
         "--what-if",
         action="append",
@@ -66,7 +65,9 @@ def asked(what: WhatIfChange) -> str:
     """`What if its window were 2 h and it were 20% larger:`."""
     parts = [
         f"its window were {span(what.window)}" if what.window is not None else "",
-        _throttle_asked(what.throttle),
+        f"its scan slept {what.throttle * 1000:g} ms more after each read"
+        if what.throttle is not None
+        else "",
         _parallel_asked(what.parallel),
         _growth_asked(what.growth),
         {"first": "its scan began to zero pages", "on": "its scan zeroed pages"}.get(
@@ -77,7 +78,6 @@ def asked(what: WhatIfChange) -> str:
 
 
 def what_if_lines(answers: WhatIf) -> Iterator[str]:
-    """The block below a database."""
     yield asked(answers.change)
     if answers.not_applicable:
         yield f"  Not applicable: {answers.not_applicable}."
@@ -97,7 +97,11 @@ def what_if_lines(answers: WhatIf) -> Iterator[str]:
         if fitting is not None:
             yield f"  {what}: {fitting.answer} ({fitting.sentence})."
     amounts: Sequence[tuple[str, Estimate | None, Callable[[float], str]]] = (
-        ("RPC latency added during maintenance", answers.rpc_latency, _percent),
+        (
+            "RPC latency added during maintenance",
+            answers.rpc_latency,
+            lambda share: f"{share * 100:.3g}%",
+        ),
         ("Log volume of online defragmentation per night", answers.defrag_log_bytes, _megabytes),
         ("Additional log volume of zeroing per night", answers.zeroing_log_bytes, _megabytes),
     )
@@ -130,18 +134,10 @@ def _estimate(of: Estimate) -> dict[str, Any]:
     return {"low": low, "likely": likely, "high": high, "because": of.sentence}
 
 
-def _throttle_asked(seconds: float | None) -> str:
-    return "" if seconds is None else f"its scan slept {seconds * 1000:g} ms more after each read"
-
-
 def _parallel_asked(count: int | None) -> str:
-    if count is None:
-        return ""
-    return (
-        "it were scanned alone"
-        if count == 1
-        else f"{count} databases were scanned at once on its disks"
-    )
+    if count is None or count == 1:
+        return "it were scanned alone" if count else ""
+    return f"{count} databases were scanned at once on its disks"
 
 
 def _growth_asked(share: float | None) -> str:
@@ -169,16 +165,8 @@ def _number(value: float) -> str:
     return f"{value:,.1f}".removesuffix(".0")
 
 
-def _percent(share: float) -> str:
-    return f"{share * 100:.3g}%"
-
-
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:,.3g} MB" if count < 1e9 else f"{count / 1e6:,.0f} MB"
-
-
-def _window(text: str) -> float:
-    return _within(parse_duration(text), *WINDOW)
 
 
 def _throttle(text: str) -> float:
@@ -214,7 +202,7 @@ def _within(number: float, least: float, most: float) -> float:
 
 
 _VALUES: dict[str, tuple[str, Callable[[str], float | str]]] = {
-    "window": ("a duration from 15m to 24h", _window),
+    "window": ("a duration from 15m to 24h", lambda text: _within(parse_duration(text), *WINDOW)),
     "throttle": ("a number of milliseconds from 0 to 60000, such as 20ms", _throttle),
     "parallel": ("a whole number from 1 to 16", _parallel),
     "growth": ("a share of the size from -90% to 1000%, such as 20%", _growth),

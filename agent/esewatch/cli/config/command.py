@@ -39,7 +39,6 @@ _MAX_BYTES = 16 << 20
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `config`, `forget` and `ack`."""
     config = commands.add_parser("config", help="validate, show or make the configuration")
     actions = config.add_subparsers(
         title="commands",
@@ -50,11 +49,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     for name, function, text in (
         ("check", check_config, "validate; exit status 2 and one line when it is wrong"),
         ("show", show_config, "the effective settings, defaults included"),
-        (
-            "alertmanager",
-            print_intervals,
-            "the windows as time_intervals of Alertmanager, as YAML",
-        ),
+        ("alertmanager", print_intervals, "the windows as time_intervals of Alertmanager, as YAML"),
     ):
         action = actions.add_parser(
             name,
@@ -92,7 +87,6 @@ def _page(text: str) -> int:
 
 
 def _add_import(actions: "argparse._SubParsersAction[Any]") -> None:
-    """Add `import-exchange` to the actions of `config`."""
     action = actions.add_parser(
         "import-exchange",
         help="windows and databases from Get-MailboxDatabase | ConvertTo-Json, as YAML",
@@ -210,11 +204,7 @@ def ack_pages(options: argparse.Namespace) -> int:
     """`ack`: through the daemon while it runs or is named, else in the journal."""
     journals = _journals(options)
     if not journals:
-        body = {
-            "computer": options.computer,
-            "database": options.database,
-            "pages": options.pages,
-        }
+        body = {"computer": options.computer, "database": options.database, "pages": options.pages}
         answer = post(options, "ack", body, _meant(options))
         done = Acknowledged(
             int(answer["acknowledged"]),

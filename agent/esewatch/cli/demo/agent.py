@@ -1,13 +1,97 @@
-"""Requests to the agent of the demo, for each database: its page, its figures, its advice."""
+"""The agent of the demo: its folder, configuration and address, and what it says of databases."""
 
 import html
+import os
 import re
+import socket
+import tempfile
 import urllib.request
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+
+from esewatch.cli.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS, DemoWindow
+from esewatch.expose.http import DEFAULT_ADDRESS
+from esewatch.expose.http.server import format_address, parse_address
+from esewatch.model import EsewatchError
+
+CONFIGURATION = """\
+# What the servers write: their event logs and counter logs. Nothing else is read.
+sources:
+  - {{name: events, type: event_stream, paths: ["*/events.jsonl", "*/*/events.jsonl"]}}
+  - {{name: counters, type: perfmon_csv, paths: ["*/counters.csv", "*/*/counters.csv"]}}
+windows:
+{windows}
+databases:
+{databases}
+# The databases are small: on a real server the default of min_pages_read is 100000. Only the
+# database `backup` is backed up here; on a real server leave backup_within at its 36 hours.
+policy: {{min_pages_read: 2000, backup_within: never}}
+journal: journal.db
+"""
+
+
+def configuration(live: float) -> str:
+    """The agent's configuration file (YAML), for the folder of the demo. `live`: see servers."""
+    windows = [f"  {name}: {_window(window, live)}" for name, window in WINDOWS.items()]
+    rules = []
+    for name in WINDOWS:
+        device = f", device: {DEVICE}" if name in TOGETHER else ""
+        match = f"match: '*{name}.edb', name: {name}, tier: watched, window: {name}"
+        rules.append(f"  - {{{match}{device}}}")
+    # A first scan may take weeks: this site wants each copy verified within two.
+    rules.append(f"  - {{match: '*{PAIR}.edb', policy: {{verify_within: 14d}}}}")
+    return CONFIGURATION.format(windows="\n".join(windows), databases="\n".join(rules))
+
+
+def _window(window: DemoWindow, live: float) -> str:
+    minutes = int(window.begin(live)) // 60
+    start = f"{minutes // 60:02}:{minutes % 60:02}"
+    return f'{{start: "{start}", duration: {int(window.length) // 3600}h, timezone: UTC}}'
+
+
+def make_folder(wanted: str | None) -> Path:
+    """The folder of the demo, empty: `wanted`, or a fresh one under the temporary folder. Raises
+    EsewatchError when `wanted` has something in it, OSError when it cannot be made."""
+    if wanted is None:
+        return Path(tempfile.mkdtemp(prefix="esewatch-demo-"))
+    folder = Path(wanted).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise EsewatchError(f"{folder} is not empty: name a new folder with --dir")
+    return folder
+
+
+def choose_address(given: str | None, default: str = DEFAULT_ADDRESS) -> str:
+    """An address that is free: the one that was given, else `default` or another port. Raises
+    EsewatchError when the one that was given is taken or is none."""
+    host, port = parse_address(given or default)
+    try:
+        return format_address(host, _free_port(host, port))
+    except (OSError, UnicodeError) as error:
+        if given is not None:
+            code = error.errno if isinstance(error, OSError) else None
+            reason = os.strerror(code) if code is not None and code > 0 else error
+            raise EsewatchError(f"cannot listen on {given}: {reason}") from None
+    return format_address(host, _free_port(host, 0))
+
+
+def _free_port(host: str, port: int) -> int:
+    found = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)
+    family, _, _, _, name = min(found, key=lambda info: info[0] != socket.AF_INET)
+    with socket.create_server((str(name[0]), port), family=family) as probe:
+        return int(probe.getsockname()[1])
+
+
+def local_url(address: str) -> str:
+    """`http://host:port` by which this machine reaches `address`."""
+    host, port = parse_address(address)
+    nowhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+    return f"http://{format_address(nowhere.get(host, host), port)}"
+
 
 _SECONDS = 10.0
 _UNPROXIED = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -50,8 +134,6 @@ class _Row(msgspec.Struct):
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """One database, as the agent shows it."""
-
     model: str = ""
     sentence: str = ""
     """The first one of its page."""
@@ -70,10 +152,8 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 def look(url: str) -> dict[Key, Figures]:
-    """The databases of the agent at `url`.
-
-    Raises OSError when it does not answer, or not as the agent does.
-    """
+    """The databases of the agent at `url`. Raises OSError when it does not answer, or not as the
+    agent does."""
     try:
         rows = _ask(f"{url}/api/v1/databases", "databases", list[_Row])
         advice = _ask(f"{url}/api/v1/advice", "advice", list[_Advice])

@@ -26,10 +26,8 @@ def add_commands(commands: Any) -> None:
 
 
 def become(options: argparse.Namespace) -> int:
-    """Become the program, with the same words: who kills the one kills the other.
-
-    Raises EsewatchError for the engine on Windows.
-    """
+    """Become the program, with the same words: who kills the one kills the other. Raises
+    EsewatchError for the engine on Windows."""
     module, _ = _PROGRAMS[options.command]
     command = [sys.executable, "-m", module, *options.words]
     sys.stdout.flush()

@@ -16,21 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from esewatch.cli.demo.agent import look
+from esewatch.cli.demo.agent import choose_address, configuration, local_url, look, make_folder
 from esewatch.cli.demo.bundled import NOT_FOR_WINDOWS
-from esewatch.cli.demo.configuration import (
-    choose_address,
-    configuration,
-    local_url,
-    make_folder,
-)
-from esewatch.cli.demo.events import LastEvents
 from esewatch.cli.demo.processes import DemoProcess, Processes
-from esewatch.cli.demo.screen import KEYS, ScreenView, Terminal, draw
+from esewatch.cli.demo.screen import KEYS, Action, LastEvents, ScreenView, Terminal, draw
 from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
 from esewatch.cli.demo.stories import FORECAST, STORIES, Look, StoryTold
 from esewatch.expose.http import DEFAULT_ADDRESS
@@ -54,15 +47,8 @@ FLIP_AFTER, DAMAGE_AFTER = 10.0, 55.0
 _PRESENT = "the present is reached"
 _DAYS = re.compile(r"([\d.]+) of ([\d.]+) days")
 
-Action = Literal["stop", "draw", "flip", "damage", "slow", "skip", "agent"]
-_BY_KEY: dict[str, Action] = {
-    "f": "flip", "d": "damage", "s": "slow", "n": "skip", "a": "agent", "q": "stop"
-}  # fmt: skip
-
 
 class Extra(NamedTuple):
-    """A further process of the demo, and its address."""
-
     name: str
     command: Sequence[str]
     url: str
@@ -74,7 +60,6 @@ started with the agent, when the past is written."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `demo`."""
     parser = commands.add_parser(
         "demo",
         help="watch a month of simulated servers; needs no configuration and no root",
@@ -85,7 +70,6 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `run`."""
     parser.add_argument(
         "--dir", metavar="D", help="empty or new folder; default a fresh temporary one, left there"
     )
@@ -119,7 +103,7 @@ def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
     address = choose_address(options.listen)
     folder = make_folder(options.dir)
     print(f"esewatch demo: its folder is {folder}", flush=True)
-    live = _next_minute(time.time() + LEAD_SECONDS)
+    live = -(-(time.time() + LEAD_SECONDS) // 60) * 60
     (folder / "esewatch.yml").write_text(configuration(live), encoding="utf-8")
     with Processes() as processes:
         demo = _Demo(folder, address, processes, extras)
@@ -137,8 +121,6 @@ def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
 
 
 class _Demo:
-    """The state of the demo, updated by `look`, and its actions."""
-
     def __init__(
         self, folder: Path, address: str, processes: Processes, extras: Extras | None
     ) -> None:
@@ -195,7 +177,10 @@ class _Demo:
             self.past = min(_share(each.said()) for each in self._engines.values())
             if self.past == 1.0:
                 self._start_agent()
-                self._start_extras()
+                for extra in self._extras(self.folder, self._address) if self._extras else ():
+                    log = self.folder / f"{extra.name}.log"
+                    self._processes.start(extra.name, extra.command, log)
+                    self.open.append((extra.name, extra.url))
             return
         if self._agent is None:
             return
@@ -214,11 +199,15 @@ class _Demo:
             self.do(self._due.pop(0)[1])
 
     def do(self, action: Action) -> None:
-        """Do the action of a key, or of the story itself."""
         if self.past < 1.0:
             return
-        if action == "agent":
-            self._stop_or_start_agent()
+        if action == "agent" and self._agent is None:
+            self._start_agent()
+            self.said = "the agent was started: it goes on where it was"
+        elif action == "agent" and self._agent is not None:
+            self._processes.stop_one(self._agent)
+            self._agent = None
+            self.said = "the agent was stopped: press a to start it, nothing will be missing"
         elif action == "flip":
             self._harm(MAIL2, "flip_one", BAD, ahead=True)
             self.said = f"a bit of a page of {BAD} was flipped: its scan reads it in a minute"
@@ -233,7 +222,6 @@ class _Demo:
             self.said = f"the window of {NIGHTLY} was closed for this night: event 725"
 
     def view(self) -> ScreenView:
-        """The content of the screen."""
         sentences = [
             mine.sentence if (mine := self._look.get(story.key)) is not None else ""
             for story in STORIES
@@ -244,7 +232,6 @@ class _Demo:
         )  # fmt: skip
 
     def sentence(self, title: str) -> str:
-        """The text of the page about a story."""
         if title == FORECAST:
             return self.told.forecast
         story = next(each for each in STORIES if each.title == title)
@@ -263,20 +250,6 @@ class _Demo:
         )
         self.said = "the agent reads the logs of the month"
 
-    def _stop_or_start_agent(self) -> None:
-        if self._agent is None:
-            self._start_agent()
-            self.said = "the agent was started: it goes on where it was"
-        else:
-            self._processes.stop_one(self._agent)
-            self._agent = None
-            self.said = "the agent was stopped: press a to start it, nothing will be missing"
-
-    def _start_extras(self) -> None:
-        for each in self._extras(self.folder, self._address) if self._extras else ():
-            self._processes.start(each.name, each.command, self.folder / f"{each.name}.log")
-            self.open.append((each.name, each.url))
-
 
 def _share(said: Sequence[str]) -> float:
     """Share of the past of an engine that is done, by its last message."""
@@ -286,10 +259,6 @@ def _share(said: Sequence[str]) -> float:
     return min(0.99, float(found[-1][0]) / max(1e-9, float(found[-1][1]))) if found else 0.0
 
 
-def _next_minute(moment: float) -> float:
-    return -(-moment // 60) * 60
-
-
 def _watch_on_terminal(
     demo: _Demo, actions: "queue.SimpleQueue[Action]", seconds: float | None
 ) -> int:
@@ -297,7 +266,7 @@ def _watch_on_terminal(
 
     def pressed(key: str) -> None:
         if key.lower() in KEYS:
-            actions.put(_BY_KEY[key.lower()])
+            actions.put(KEYS[key.lower()][1])
 
     with Terminal.taken(pressed) as terminal:
         for looked in _turns(demo, actions, seconds):
@@ -355,8 +324,6 @@ def _turns(
 
 
 class _EndedError(EsewatchError):
-    """A process of the demo ended by itself."""
-
     def __init__(self, name: str, status: int, words: str) -> None:
         how = f"status {status}" if status >= 0 else f"signal {-status}"
         super().__init__(f"the {name} ended with {how}: {words or 'it said nothing'}")

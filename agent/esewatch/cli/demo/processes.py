@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 STOP_SECONDS = 6.0
 """For all of them together; then they are killed."""
@@ -47,7 +46,6 @@ class DemoProcess:
                 self.process.stdin.flush()
 
     def said(self) -> list[str]:
-        """Its output, line by line."""
         return self.log.read_text(encoding="utf-8", errors="replace").splitlines()
 
     def last_words(self) -> str:
@@ -72,12 +70,7 @@ class Processes:
     def __enter__(self) -> "Processes":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(

@@ -1,20 +1,23 @@
-"""The one screen of the demo: addresses, the stories, the keys, the last events.
-
-`draw` is a pure function; `Terminal` puts its lines on a terminal, in place, and reads keys.
-"""
+"""The one screen of the demo: addresses, the stories, the keys, the last events. `draw` is a pure
+function; `Terminal` puts its lines on a terminal, in place, and reads keys."""
 
 import contextlib
 import os
+import re
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from esewatch.cli.demo.stories import FORECAST, STORIES
-from esewatch.threads import Worker
+from esewatch.expose.formatting import iso_time
+from esewatch.fold.databases.integrity import PAGE_EVENTS
+from esewatch.model import Event, SourceError
+from esewatch.names import one_line
+from esewatch.sources.logs.event_stream import event_stream_source
 
 if sys.platform != "win32":
     import termios
@@ -29,20 +32,18 @@ _BAR = 40
 _TURN_SECONDS = 8.0
 """The time that each sentence is shown where there is room for one."""
 
-KEYS = {
-    "f": "flip bit",
-    "d": "damage page",
-    "s": "slow disk",
-    "n": "skip night",
-    "a": "agent off/on",
-    "q": "end",
+Action = Literal["stop", "draw", "flip", "damage", "slow", "skip", "agent"]
+KEYS: dict[str, tuple[str, Action]] = {
+    "f": ("flip bit", "flip"),
+    "d": ("damage page", "damage"),
+    "s": ("slow disk", "slow"),
+    "n": ("skip night", "skip"),
+    "a": ("agent off/on", "agent"),
+    "q": ("end", "stop"),
 }
-"""Key -> its action."""
 
 
 class ScreenView(NamedTuple):
-    """The content of the screen."""
-
     elapsed: float
     folder: Path
     open: Sequence[tuple[str, str]]
@@ -50,7 +51,6 @@ class ScreenView(NamedTuple):
     past: float
     """Share of the nights behind the demo that are done, 1: the agent is at work."""
     seen: set[str]
-    """Titles of the stories that were seen."""
     sentences: Sequence[str]
     """The present text of the page of each story."""
     forecast: str
@@ -60,15 +60,11 @@ class ScreenView(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of the screen."""
-
     text: str
     bold: bool = False
 
 
 class _Entry(NamedTuple):
-    """A story on the screen."""
-
     seen: bool
     head: str
     sentence: str
@@ -109,7 +105,7 @@ def _head(view: ScreenView) -> Iterator[Line]:
         bar = "#" * done + "." * (_BAR - done)
         yield Line(f"  30 nights first: [{bar}] {view.past:.0%}")
     else:
-        yield Line("  " + "  ".join(f"{key} {what}" for key, what in KEYS.items()))
+        yield Line("  " + "  ".join(f"{key} {what}" for key, (what, _) in KEYS.items()))
     if view.said:
         yield Line(f"  {view.said}")
 
@@ -127,7 +123,6 @@ def _entry(view: ScreenView, title: str, text: str, sentence: str) -> _Entry:
 
 
 def _all_told(entries: Sequence[_Entry], width: int, rows: int) -> Iterator[Line]:
-    """Each with the first `rows` lines of its sentence."""
     for entry in entries:
         yield Line(entry.head, bold=True)
         told = _wrapped(entry.sentence, width)
@@ -171,7 +166,6 @@ class Terminal:
     """Draws on stdout, over the previous content."""
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Put the lines on the screen."""
         drawn = [
             (f"{_BOLD}{line.text}{_PLAIN}" if line.bold else line.text) + _REST_OF_LINE
             for line in lines
@@ -201,7 +195,7 @@ def _keys(pressed: Callable[[str], None]) -> Iterator[None]:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     # It waits in a read for as long as the process lives.
-    Worker(partial(_read_keys, descriptor, pressed))
+    threading.Thread(target=_read_keys, args=(descriptor, pressed), daemon=True).start()
     tty.setcbreak(descriptor)
     try:
         yield
@@ -216,3 +210,47 @@ def _read_keys(descriptor: int, pressed: Callable[[str], None]) -> None:
         while keys := os.read(descriptor, 64):
             for key in keys.decode("ascii", "replace"):
                 pressed(key)
+
+
+KEPT = 50
+RECENT = 3600.0
+"""Seconds before the newest: what is older is the past of the demo."""
+
+
+class LastEvents:
+    """Follows the event logs in `folder`, that of the demo, as the agent does."""
+
+    def __init__(self, folder: Path) -> None:
+        paths = [str(folder / "*/events.jsonl"), str(folder / "*/*/events.jsonl")]
+        self._source = event_stream_source("last events", paths)
+        self._events: list[Event] = []
+
+    def lines(self) -> list[str]:
+        """The last events, oldest first."""
+        try:
+            for batch in self._source.poll():
+                events = [record for record in batch.records if isinstance(record, Event)]
+                self._events += events[-KEPT:]
+        except SourceError:
+            pass  # the agent reads the same file and says on its page what is wrong
+        self._events = sorted(self._events, key=_time)[-KEPT:]
+        recent = _time(self._events[-1]) - RECENT if self._events else 0.0
+        return [event_line(event) for event in self._events if _time(event) >= recent]
+
+    def close(self) -> None:
+        self._source.close()
+
+
+def _time(event: Event) -> float:
+    return event.time or 0.0
+
+
+def event_line(event: Event) -> str:
+    """`03:14:15  healthy  703  defrag completed`; times are UTC."""
+    time = (iso_time(event.time) or "")[11:19]
+    name = re.split(r"[\\/]", event.database)[-1].rsplit(".", 1)[0] or event.ese_instance
+    what = " ".join(part for part in (event.task, event.stage) if part)
+    if not what and event.event_id in PAGE_EVENTS:
+        what = f"bad page: {PAGE_EVENTS[event.event_id][1]}"
+    text = f"{time:8}  {name:<12} {event.event_id:>4}  {what or event.level or ''}"
+    return one_line(text).rstrip()

@@ -35,8 +35,6 @@ class DemoWindow(NamedTuple):
 
 
 class DemoServer(NamedTuple):
-    """A computer with an engine of its own, in a folder of its name."""
-
     computer: str
     plan: dict[str, Any]
     """As `engine run --plan` reads it."""

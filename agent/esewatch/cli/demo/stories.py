@@ -1,7 +1,5 @@
-"""The stories of the demo, each judged by the agent's output alone.
-
-A story that was seen once stays seen: see `Told`.
-"""
+"""The stories of the demo, each judged by the agent's output alone. A story that was seen once
+stays seen: see `Told`."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -41,24 +39,7 @@ class Story(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """Of its figures."""
         return self.computer.lower(), self.database
-
-
-def _shrink(mine: Figures, look: Look) -> bool:
-    return mine.action == "shrink" and (mine.ratio or 0.0) > 100
-
-
-def _keep(mine: Figures, look: Look) -> bool:
-    return mine.action == "keep" and 50 <= (mine.ratio or 0.0) <= 100
-
-
-def _grow(mine: Figures, look: Look) -> bool:
-    return mine.action == "grow" and (mine.ratio or 1e9) < 50
-
-
-def _nightly(mine: Figures, look: Look) -> bool:
-    return mine.action == "shrink" and 50 <= (mine.ratio or 0.0) <= 100
 
 
 def _together(mine: Figures, look: Look) -> bool:
@@ -68,22 +49,6 @@ def _together(mine: Figures, look: Look) -> bool:
     )
 
 
-def _backup(mine: Figures, look: Look) -> bool:
-    return mine.action == "move" and "backup_overlaps" in mine.findings
-
-
-def _corrected(mine: Figures, look: Look) -> bool:
-    return bool(mine.bad_pages.get("corrected"))
-
-
-def _lost(mine: Figures, look: Look) -> bool:
-    return bool(mine.bad_pages.get("uncorrectable"))
-
-
-def _directory(mine: Figures, look: Look) -> bool:
-    return mine.model == "garbage_collection" and mine.action == "not_applicable"
-
-
 def _pair(mine: Figures, look: Look) -> bool:
     passive = look.get((PASSIVE.lower(), PAIR)) or Figures()
     late = passive.findings & {"never_verified", "verification_overdue"}
@@ -91,17 +56,23 @@ def _pair(mine: Figures, look: Look) -> bool:
 
 
 STORIES: Final = (
-    Story(SHRINK, MAIL, "the window can shrink", "over 100 pages read for one freed", _shrink),
-    Story(KEEP, MAIL, "the window fits", "50 to 100 pages read for one freed", _keep),
-    Story(GROW, MAIL, "the window must grow", "under 50 pages read for one freed", _grow),
-    Story(
-        NIGHTLY, MAIL, "done every night", "each night full, half of the window unused", _nightly
-    ),
+    Story(SHRINK, MAIL, "the window can shrink", "over 100 pages read for one freed",
+        lambda mine, _: mine.action == "shrink" and (mine.ratio or 0.0) > 100),
+    Story(KEEP, MAIL, "the window fits", "50 to 100 pages read for one freed",
+        lambda mine, _: mine.action == "keep" and 50 <= (mine.ratio or 0.0) <= 100),
+    Story(GROW, MAIL, "the window must grow", "under 50 pages read for one freed",
+        lambda mine, _: mine.action == "grow" and (mine.ratio or 1e9) < 50),
+    Story(NIGHTLY, MAIL, "done every night", "each night full, half of the window unused",
+        lambda mine, _: mine.action == "shrink" and 50 <= (mine.ratio or 0.0) <= 100),
     Story(TOGETHER[0], MAIL2, "two scans on one disk", "the hour to move one to", _together),
-    Story(BACKUP, MAIL2, "a backup in the window", "what stopped the passes", _backup),
-    Story(BAD, MAIL2, "a bit flips", "the scan finds it: a corrected page", _corrected),
-    Story(BAD, MAIL2, "a page is lost", "the page turns red: a known bad page", _lost),
-    Story(DIRECTORY, CONTROLLER, "a domain controller", "no window, no advice on one", _directory),
+    Story(BACKUP, MAIL2, "a backup in the window", "what stopped the passes",
+        lambda mine, _: mine.action == "move" and "backup_overlaps" in mine.findings),
+    Story(BAD, MAIL2, "a bit flips", "the scan finds it: a corrected page",
+        lambda mine, _: bool(mine.bad_pages.get("corrected"))),
+    Story(BAD, MAIL2, "a page is lost", "the page turns red: a known bad page",
+        lambda mine, _: bool(mine.bad_pages.get("uncorrectable"))),
+    Story(DIRECTORY, CONTROLLER, "a domain controller", "no window, no advice on one",
+        lambda mine, _: mine.model == "garbage_collection" and mine.action == "not_applicable"),
     Story(PAIR, ACTIVE, "a current Exchange pair", f"the copy on {PASSIVE} is late", _pair),
 )  # fmt: skip
 
@@ -109,11 +80,8 @@ FORECAST: Final = "a pass ends as it was forecast"
 
 
 class StoryTold:
-    """The stories seen so far."""
-
     def __init__(self) -> None:
         self.seen: set[str] = set()
-        """Titles of stories."""
         self.forecast = ""
         """The part of a forecast to be seen, or that was seen."""
         self._expected: dict[Key, tuple[str, str]] = {}
@@ -126,7 +94,6 @@ class StoryTold:
                 if title not in self.seen]  # fmt: skip
 
     def take(self, look: Look) -> None:
-        """Apply another reading of the agent's pages."""
         for story in STORIES:
             mine = look.get(story.key)
             if mine is not None and story.judge(mine, look):
@@ -139,7 +106,8 @@ class StoryTold:
         expected = self._expected.get(key)
         if expected is not None and mine.scanned and mine.scanned != expected[0]:
             del self._expected[key]
-            if FORECAST not in self.seen and _in_time(mine.scanned, expected[1]):
+            in_time = _time(mine.scanned) <= _time(expected[1]) + _SLACK
+            if FORECAST not in self.seen and in_time:
                 self.seen.add(FORECAST)
                 self.forecast = (
                     f"the scan of {key[1]} was done at {mine.scanned[11:19]}, "
@@ -148,15 +116,8 @@ class StoryTold:
         elif "checksum" in mine.running and mine.forecast and mine.forecast.task == "checksum":
             self._expected[key] = mine.scanned, mine.forecast.p90
             if FORECAST not in self.seen:
-                self.forecast = self._next()
-
-    def _next(self) -> str:
-        (_, name), (_, by) = min(self._expected.items(), key=lambda item: item[1][1])
-        return f"the scan of {name} is expected to complete by {by[11:19]} UTC"
-
-
-def _in_time(done: str, by: str) -> bool:
-    return _time(done) <= _time(by) + _SLACK
+                (_, name), (_, by) = min(self._expected.items(), key=lambda item: item[1][1])
+                self.forecast = f"the scan of {name} is expected to complete by {by[11:19]} UTC"
 
 
 def _time(text: str) -> datetime:

@@ -28,16 +28,20 @@ LEAST_FREE = 16 << 20
 
 def of_journal(settings: Settings, account: Account, options: argparse.Namespace) -> list[Problem]:
     """Problems of the journal, which must be there and, as those of partitions, can be written.
-
-    Raises OSError, subprocess.SubprocessError.
-    """
+    Raises OSError, subprocess.SubprocessError."""
     path = Path(settings.journal)
     try:
         owner = path.stat().st_uid
     except PermissionError:
         return []  # another finding says who lacks permission to see it
     except OSError:
-        return [*_missing(path, options), *_no_room(path.parent)]
+        missing_journal = Problem(
+            problem="journal_missing",
+            sentence=f"there is no journal {path}: esewatch never ran with this configuration. "
+            "Statements on sources and databases come from a short sample of the inputs",
+            command=starting(options),
+        )
+        return [missing_journal, *_no_room(path.parent)]
     if os.name != "nt" and os.geteuid() not in (0, owner):
         return _no_room(path.parent)  # another account writes it, which only root can try
     every = every_journal(settings)
@@ -50,7 +54,6 @@ def of_journal(settings: Settings, account: Account, options: argparse.Namespace
             problem="journal_unwritable",
             sentence=f"{account.name} may not write the journal {barred[0]}: nothing more is read",
             command=_owning(account, barred),
-            needs_person=True,
         )
     ]
 
@@ -62,16 +65,6 @@ def _owning(account: Account, journals: Sequence[Path]) -> str:
         return f"icacls {shell_word(str(folder))} /grant {name}"
     all_of_them = " ".join(shell_word(str(each)) for each in (folder, *journals))
     return f"chown {account.name}: {all_of_them} && chmod u+rwX {all_of_them}"
-
-
-def _missing(path: Path, options: argparse.Namespace) -> Iterator[Problem]:
-    yield Problem(
-        problem="journal_missing",
-        sentence=f"there is no journal {path}: esewatch never ran with this configuration. "
-        "Statements on sources and databases come from a short sample of the inputs",
-        command=starting(options),
-        needs_person=True,
-    )
 
 
 def _no_room(folder: Path) -> list[Problem]:
@@ -89,7 +82,6 @@ def _no_room(folder: Path) -> list[Problem]:
             problem="journal_unwritable",
             sentence=f"the disk of the journal ({folder}) {what}: nothing more is read",
             command=f"df -h {shell_word(str(folder))}",
-            needs_person=True,
         )
     ]
 
@@ -180,7 +172,6 @@ def _silent(options: argparse.Namespace, reason: str) -> Problem:
         sentence=f"no esewatch answers at {options.address}: {reason}. If it runs elsewhere: "
         "--web.address HOST:PORT, with TLS --web.config.file F",
         command=starting(options),
-        needs_person=True,
     )
 
 
@@ -210,5 +201,4 @@ def not_taken_up(
                 if known is None
                 else "esewatch still reads this source with other settings than the file has",
                 command=reloading(options),
-                needs_person=True,
             )

@@ -4,11 +4,13 @@ import argparse
 import errno
 import functools
 import importlib.util
+import itertools
+import operator
 import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +28,6 @@ from esewatch.cli.doctor.agent import (
 )
 from esewatch.cli.doctor.known_state import KnownState
 from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_passes, short_logs
-from esewatch.cli.doctor.problem_lines import json_lines, text_lines
 from esewatch.cli.doctor.rights import Account, account_of, shell_word
 from esewatch.cli.doctor.source_files import of_files
 from esewatch.cli.doctor.timeouts import look_all, within
@@ -54,22 +55,14 @@ EXPLAINED: frozenset[ProblemName] = frozenset(
     {"counters_foreign", "no_permission", "path_hangs", "path_matches_nothing", "snapshot_never"}
 )
 """Problems that the check of a source's files explains."""
-CONSEQUENCES: frozenset[ProblemName] = frozenset(
-    {
-        "counters_foreign",
-        "snapshot_never",
-        "snapshot_old",
-        "source_down",
-        "source_empty",
-        "source_silent",
-        "unreadable_input",
-    }
-)
+CONSEQUENCES: frozenset[ProblemName] = frozenset({
+    "counters_foreign", "snapshot_never", "snapshot_old", "source_down", "source_empty",
+    "unreadable_input",
+})  # fmt: skip
 """Problems of the state that are then left out for the source."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `doctor`."""
     parser = commands.add_parser(
         "doctor",
         help="explain missing data and print the command that fixes it",
@@ -127,7 +120,6 @@ def _wrong_lines(config: str, error: ConfigError) -> tuple[Problem, ...]:
             source=config,
             sentence=line,
             command=f"esewatch config check --config.file {shell_word(config)}",
-            needs_person=True,
         )
         for line in str(error).splitlines()
     )
@@ -234,7 +226,7 @@ def _readable(settings: Settings) -> list[Path]:
 
 def _of_journal(problem: ProblemName, sentence: str, command: str) -> Problem:
     told = ". Statements on sources and databases come from a short sample of the inputs"
-    return Problem(problem=problem, sentence=sentence + told, command=command, needs_person=True)
+    return Problem(problem=problem, sentence=sentence + told, command=command)
 
 
 def _asked(settings: Settings, state: State) -> Mapping[str, str]:
@@ -280,7 +272,6 @@ def _files(
 
 
 def _of_kafka(entry: Kafka) -> list[Problem]:
-    """Problems of a topic, whose client must be installed."""
     try:
         library()
     except SourceError as error:
@@ -293,7 +284,6 @@ def _of_kafka(entry: Kafka) -> list[Problem]:
                 source=entry.name,
                 sentence=str(error),
                 command=command if has_pip else "",
-                needs_person=True,
             )
         ]
     return []
@@ -308,15 +298,14 @@ def _gathered(ended: Mapping[str, object], names: Mapping[str, str]) -> Iterable
 
 
 def _hangs(name: str, sentence: str) -> Problem:
-    return Problem(problem="path_hangs", source=name, sentence=sentence, needs_person=True)
+    return Problem(problem="path_hangs", source=name, sentence=sentence)
 
 
 def _without_consequences(
     told: Iterable[Problem], files: Iterable[Problem], known: _Known
 ) -> Iterable[Problem]:
     """Problems of the state, without those that the files explain; with the reason where it is
-    known.
-    """
+    known."""
     explained = {each.source for each in files if each.problem in EXPLAINED}
     for each in told:
         if each.source in explained and each.problem in CONSEQUENCES:
@@ -327,13 +316,38 @@ def _without_consequences(
         elif each.problem == "unreadable_input":
             reason = known.pieces.get(each.source, "")
         if reason:
-            yield msgspec.structs.replace(each, sentence=reason, command=_mending(reason))
+            # The command for the server of an endpoint that does not answer.
+            command = "Start-Service windows_exporter" if "refused" in reason else ""
+            yield msgspec.structs.replace(each, sentence=reason, command=command)
         else:
             yield each
 
 
-def _mending(reason: str) -> str:
-    """The command for the server of an endpoint that does not answer, where the reason
-    shows one.
-    """
-    return "Start-Service windows_exporter" if "refused" in reason else ""
+MOST = 3
+"""Problems of one name and urgency that have a line of text each, as on the status page."""
+
+
+def text_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    """A line a problem; of alike ones that follow each other the first, and how many more."""
+    kind = operator.attrgetter("needs_person", "problem")
+    for (needs_person, name), alike in itertools.groupby(problems, kind):
+        urgency = "person" if needs_person else "note"
+        found = list(alike)
+        # "1 more" takes as much room as the problem itself.
+        shown = found if len(found) <= MOST + 1 else found[:MOST]
+        for each in shown:
+            yield visible(f"{urgency}  {name}  {_said(each)}")
+        if more := len(found) - len(shown):
+            yield f"{urgency}  {name}  and {more} more like it; all: --format json"
+
+
+def json_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    for each in problems:
+        yield msgspec.json.encode(each).decode("utf-8", "surrogatepass")
+
+
+def _said(problem: Problem) -> str:
+    whose = f"{problem.whose}: " if problem.whose else ""
+    run = f"  run: {problem.command}" if problem.command else ""
+    setting = f"  set: {problem.setting}" if problem.setting else ""
+    return f"{whose}{problem.sentence}{run}{setting}"

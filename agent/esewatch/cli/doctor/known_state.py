@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterable
 
+from esewatch import crash
 from esewatch.cli.doctor.timeouts import look_all
 from esewatch.config import Settings, SourceSettings
 from esewatch.expose.pages.problems.source_problems import EMPTY_SECONDS
@@ -35,7 +36,6 @@ class KnownState:
         self._over = False
 
     def read(self, seconds: float = SECONDS) -> State:
-        """Read until all is read or `seconds` have passed."""
         looks = {
             entry.name: functools.partial(self._source, entry)
             for entry in self._settings.sources
@@ -61,6 +61,7 @@ class KnownState:
             finally:
                 source.close()
         except Exception as error:  # a defect of one source must not stop the others
+            crash.if_short(error)
             self.reasons[entry.name] = str(error) or type(error).__name__
             with self._lock:
                 if not self._over:

@@ -28,10 +28,8 @@ class Account(NamedTuple):
 
 
 def account_of(journal: Path) -> Account:
-    """The account that the daemon runs as, as far as that is known and can be taken.
-
-    Root asks for the owner of the journal, else for `esewatch`; anybody else for themselves.
-    """
+    """The account that the daemon runs as, as far as that is known and can be taken. Root asks for
+    the owner of the journal, else for `esewatch`; anybody else for themselves."""
     if os.name == "nt":
         return Account(os.environ.get("USERNAME", "ACCOUNT"))
     import pwd  # noqa: PLC0415 - exists on POSIX only

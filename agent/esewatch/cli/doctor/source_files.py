@@ -29,7 +29,10 @@ from esewatch.expose.pages.problems.database_problems import LOGMAN
 from esewatch.expose.pages.problems.problem import Problem, listed_names, quoted
 from esewatch.model import Event, SourceError
 from esewatch.sources.counters.blg.perfmon_blg import Look, look
+from esewatch.sources.counters.pdh_clock import contradicted, log_zone
+from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
 from esewatch.sources.counters.perfmon_header import PerfmonHeader, is_header, read_header
+from esewatch.sources.files.decoder import NO_ZONE, Decoder
 from esewatch.sources.files.follow import sniff
 from esewatch.sources.files.globs import matches
 from esewatch.sources.logs.event_stream import decoder_factory
@@ -43,8 +46,6 @@ MOST_ASKED = 200
 """Files of which it is asked whether they may be read: the youngest."""
 MOST_MENDED = 8
 """Rights that one command gives."""
-ELSEWHERE = "Asia/Tokyo"
-"""A zone that has no daylight saving time and is not UTC."""
 BINARY = ("evtx", "perfmon_blg")
 """Sources whose files are no text; what is in them tells the time in UTC or its zone."""
 _ZONE_COMMAND = "tzutil /g"
@@ -107,7 +108,6 @@ def _absent(entry: FileSource, files: Sequence[str], records: int) -> Iterator[P
                 sentence=f"nothing is at {listed_names(entry.paths)}, and no page of it was ever "
                 "read: take the snapshot, or correct the path",
                 command=_listing(entry.paths[0]) if entry.paths else "",
-                needs_person=True,
             )
     elif not files:
         yield _nothing_at(entry, entry.paths)
@@ -124,7 +124,6 @@ def _nothing_at(entry: FileSource, paths: Sequence[str]) -> Problem:
         source=entry.name,
         sentence=f"{listed_names(paths)}: {what}",
         command=_listing(paths[0]),
-        needs_person=True,
     )
 
 
@@ -136,7 +135,6 @@ def _listing(path: str) -> str:
 
 
 def _barred(entry: FileSource, files: Sequence[str], account: Account) -> list[Right]:
-    """The rights that are missing on the way to the files, and to themselves."""
     asked: dict[Right, None] = {}
     for pattern in entry.paths:
         fixed = _fixed(pattern)
@@ -185,13 +183,13 @@ def _no_permission(entry: FileSource, barred: Sequence[Right], account: Account)
         sentence=f"{account.name} may not read {listed_names(paths)}"
         + (". The command is for the first of them" if len(barred) > MOST_MENDED else ""),
         command=granting(account, barred[:MOST_MENDED]),
-        needs_person=True,
     )
 
 
 def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
-    """Local times that are taken for UTC because no zone is configured."""
-    if getattr(entry, "timezone", "told") is None and head and _is_naive(entry, files[-1], head):
+    """Local times that are taken for UTC because no zone is configured, or the wrong one."""
+    remarks = _remarks(entry, files[-1], head) if head else []
+    if NO_ZONE in remarks:
         yield Problem(
             problem="time_zone_assumed",
             source=entry.name,
@@ -199,7 +197,16 @@ def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator
             "zone is not known. The command prints the zone of the server that it runs on",
             command=_ZONE_COMMAND,
             setting=f"timezone: Europe/Berlin   # in the source {quoted(entry.name)}",
-            needs_person=True,
+        )
+    zone = getattr(entry, "timezone", None) or ""
+    if contradicted(zone) in remarks:
+        yield Problem(
+            problem="time_zone_contradicted",
+            source=entry.name,
+            sentence=f"the times in {files[-1]} {contradicted(zone)}. The command prints the zone "
+            "of the server that it runs on",
+            command=_ZONE_COMMAND,
+            setting=f"timezone: Europe/Berlin   # in the source {quoted(entry.name)}",
         )
 
 
@@ -208,8 +215,8 @@ def _date_order(entry: FileSource, files: Sequence[str], head: bytes) -> Iterato
     if not head or not isinstance(entry, LogFiles) or entry.type != "event_stream":
         return
     try:
-        times, guessed = _times(entry, files[-1], head, "UTC")
-        month_first = _times(entry, files[-1], head, "UTC", "mdy")[0]
+        times, guessed = _times(entry, files[-1], head)
+        month_first = _times(entry, files[-1], head, "mdy")[0]
     except SourceError:
         return  # it is not text: the source itself says what it is
     if guessed:
@@ -220,7 +227,6 @@ def _date_order(entry: FileSource, files: Sequence[str], head: bytes) -> Iterato
             sentence=f"the dates in {files[-1]} can have the month or the day first, and none of "
             f"the first ones proves which. They are read with the {first} first",
             setting=f"date_order: {other}   # in the source {quoted(entry.name)}, if that is wrong",
-            needs_person=True,
         )
 
 
@@ -243,7 +249,6 @@ def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[
         setting="sources: [{type: prometheus, url: 'http://ex01:9182/metrics', computer: ex01}]"
         if foreign
         else "",
-        needs_person=True,
     )
 
 
@@ -270,38 +275,46 @@ def _perfmon_header(entry: FileSource, head: bytes) -> PerfmonHeader | None:
     return header if header is not None and header.columns else None
 
 
-def _is_naive(entry: SourceSettings, path: str, head: bytes) -> bool:
+def _remarks(entry: SourceSettings, path: str, head: bytes) -> list[str]:
+    """Remarks on the times in the beginning of a file (`Batch.remarks`)."""
+    zone = getattr(entry, "timezone", None)
     if isinstance(entry, NtbackupLogs):
-        return True
+        return [] if zone else [NO_ZONE]
     if isinstance(entry, SqlserverLogs):
-        return not tells_offset(head)
+        return [] if zone or tells_offset(head) else [NO_ZONE]
     if not isinstance(entry, LogFiles) or entry.type in BINARY:
-        return False
-    if entry.type == "perfmon_csv":
-        header = _perfmon_header(entry, head)
-        return header is not None and header.west_seconds is None
+        return []
     try:
-        here, elsewhere = (_times(entry, path, head, zone)[0] for zone in ("UTC", ELSEWHERE))
+        return _decoder(entry, path, head, zone).feed(_lines(head), final=True).remarks
     except SourceError:
-        return False  # it is not text: the source itself says what it is
-    return here != elsewhere
+        return []  # it is not text: the source itself says what it is
 
 
-def _times(
-    entry: LogFiles, path: str, head: bytes, zone: str, order: DateOrder | None = None
-) -> tuple[list[float | None], bool]:
-    """The times of the events in the beginning of a file, read as those of `zone`.
-
-    And whether day and month are in a usual order that nothing proves.
-    """
+def _decoder(
+    entry: LogFiles, path: str, head: bytes, zone: str | None, order: DateOrder | None = None
+) -> Decoder:
+    if entry.type == "perfmon_csv":
+        return PerfmonDecoder(b"", computer="", zone=log_zone(zone), ese_only=True)
     options = EventOptions(
         computer=entry.computer or "",
         timezone=zone,
         date_order=entry.date_order or order,
         companions=True,
     )
-    decoder = decoder_factory(options)(path, head, b"")
-    fed = decoder.feed(head[: head.rfind(b"\n") + 1], final=True)
+    return decoder_factory(options)(path, head, b"")
+
+
+def _lines(head: bytes) -> bytes:
+    return head[: head.rfind(b"\n") + 1]
+
+
+def _times(
+    entry: LogFiles, path: str, head: bytes, order: DateOrder | None = None
+) -> tuple[list[float | None], bool]:
+    """The times of the events in the beginning of a file. And whether day and month are in a usual
+    order that nothing proves."""
+    decoder = _decoder(entry, path, head, "UTC", order)
+    fed = decoder.feed(_lines(head), final=True)
     state = read_decoder_state(decoder.save())
     guessed = state is not None and state.maker.times.guessed
     return [each.time for each in fed.records if isinstance(each, Event)], guessed

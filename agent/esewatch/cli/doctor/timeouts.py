@@ -1,11 +1,11 @@
 """Timeout for checks that may never end (a dead share, a pipe): a thread each, one deadline."""
 
+import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import NamedTuple, TypeVar
 
-from esewatch.threads import Worker
+from esewatch import crash
 
 Found = TypeVar("Found")
 
@@ -18,20 +18,21 @@ class Looks(NamedTuple):
 
 
 def look_all(looks: Mapping[str, Callable[[], object]], seconds: float) -> Looks:
-    """Do all of them at once, for at most `seconds`. One that hangs is left behind.
-
-    What a look raises is among `ended` as the exception. The threads do not outlive the process.
-    """
+    """Do all of them at once, for at most `seconds`. One that hangs is left behind. What a look
+    raises is among `ended` as the exception. The threads do not outlive the process."""
     ended: dict[str, object] = {}
 
     def run(name: str, look: Callable[[], object]) -> None:
         try:
             found = look()
         except Exception as error:
+            crash.if_short(error)
             found = error
         ended[name] = found
 
-    workers = [Worker(partial(run, name, look)) for name, look in looks.items()]
+    workers = [threading.Thread(target=run, args=each, daemon=True) for each in looks.items()]
+    for worker in workers:
+        worker.start()
     end = time.monotonic() + seconds
     for worker in workers:
         worker.join(max(0.0, end - time.monotonic()))

@@ -20,7 +20,6 @@ example: esewatch completion bash"""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `completion`."""
     parser = commands.add_parser(
         "completion",
         help="print the completion script of a shell",
@@ -32,8 +31,6 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 class Option(NamedTuple):
-    """One option of a command."""
-
     flag: str
     help: str
     choices: tuple[str, ...]
@@ -51,7 +48,6 @@ class Command(NamedTuple):
 
 
 def print_completion(options: argparse.Namespace) -> int:
-    """`completion`: always exit status 0."""
     commands = list(_commands(options.command_line(), "", ""))
     sys.stdout.write(_SCRIPTS[options.shell](commands))
     return 0

@@ -20,6 +20,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.suggest_on_error = False  # of Python 3.14 and later, whose words `error` does not know
         self._words: list[str] = []
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -41,10 +42,10 @@ class CommandParser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
     def _said(self, message: str) -> tuple[str, str]:
-        """The message, and the command whose help tells more."""
         if (found := _CHOICE.match(message)) is not None:
             name, word, listed = found.groups()
-            choices = re.findall(r"'([^']*)'", listed)
+            # In quotes or not, by the version of Python.
+            choices = [choice.strip("'") for choice in listed.split(", ")]
             what = "command" if choices == list(commands_of(self)) else f"value of {name}"
             known = f"; there are {', '.join(choices)}" if not closest(word, choices) else ""
             return f"{self.prog}: {word} is not a {what}{known}{meant(word, choices)}", self.prog
@@ -56,7 +57,6 @@ class CommandParser(argparse.ArgumentParser):
         return f"{self.prog}: {message}", self.prog
 
     def _chosen(self) -> argparse.ArgumentParser:
-        """The parser of the command that the words name."""
         chosen: argparse.ArgumentParser = self
         for word in self._words:
             chosen = commands_of(chosen).get(word, chosen)
@@ -64,7 +64,6 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The commands below a parser, by name."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -73,7 +72,6 @@ def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 
 def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """The options of a parser."""
     for action in parser._actions:
         yield from action.option_strings
 

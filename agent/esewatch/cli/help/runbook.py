@@ -10,7 +10,6 @@ from esewatch.model import EsewatchError
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `runbook`."""
     parser = commands.add_parser(
         "runbook",
         help="print the runbook of an alert; without a name the names",

@@ -5,20 +5,21 @@
 
 import sys
 import time
-from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from esewatch.advice.findings.lone_instances import has_errors
+from esewatch.advice.findings.silence import last_record
 from esewatch.cli.inputs.reader import Reader
 from esewatch.config import Settings
 from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
 from esewatch.fold.databases.databases import is_dated
-from esewatch.fold.databases.integrity import HISTORY_SECONDS
 from esewatch.fold.folder import Folder
+from esewatch.fold.identity.computers import label_of
 from esewatch.fold.state.state import State
+from esewatch.model import FileTold
 from esewatch.names import visible
 
 DAY = 86400.0
@@ -49,45 +50,38 @@ def tell_dropped(state: State) -> bool:
 
 
 def state_of(reader: Reader, settings: Settings) -> State:
-    """The state that the inputs of `reader` make. Raises EsewatchError as `Reader.inputs`.
-
-    Errors of the engine are history by the last record of their computer, not by the day on which
-    the logs are read.
-    """
+    """The state that the inputs of `reader` make. Raises EsewatchError as `Reader.inputs`."""
     folder = Folder(State(), settings)
+    files: list[FileTold] = []
     for name, batches in reader.inputs():
         folder.open_source(name, time.time()).baseline = False
         for batch in batches:
             folder.fold(name, batch, time.time())
+            files += batch.files.values()
     folder.computers.settle()
-    _close_old_errors(folder.state)
+    folder.state.clocks = _clocks(folder.state, settings, files)
     return folder.state
-
-
-def _close_old_errors(state: State) -> None:
-    """Leave those open that an agent would find open that first read the logs when they ended."""
-    for instance in state.instances.values():
-        host = state.hosts.get(instance.computer)
-        since = (host.last_heard if host is not None else 0.0) - HISTORY_SECONDS
-        for times in instance.error_times.values():
-            del times[: bisect_left(times, since)]
 
 
 def as_of(state: State, now: float) -> Iterator[ComputerGroup]:
     """The computers by the last record of each: what came after it is not known.
 
-    Samples that go on for more than a day after the last event do not count: what was not
-    logged then may be missing. Computers whose last records all lie within a day are judged
+    One whose last record is within a day of the youngest time in the files connected with its is
+    judged as of that. Samples are no record, but a time of the computer (semantics.md 5a).
+    Computers whose last records all lie within a day are judged
     together, as of the latest of these, for their copies; those without a time in any record are
     judged last, as of `now`.
     """
     ends: dict[str, float] = {}
+    samples: dict[str, float] = {}
+    for computer, time_ in _last_samples(state):
+        samples[computer] = max(samples.get(computer, 0.0), min(time_, now))
     for computer, time_ in _last_events(state):
         ends[computer] = max(ends.get(computer, 0.0), min(time_, now))
-    heard = dict(ends)
-    for computer, time_ in _last_samples(state):
-        last = min(time_, now, heard.get(computer, now) + DAY)
-        ends[computer] = max(ends.get(computer, 0.0), last)
+    for computer, last in ends.items():
+        clock = max(state.clocks.get(computer, 0.0), samples.get(computer, 0.0))
+        ends[computer] = clock if last < clock <= min(last + DAY, now) else last
+    ends = samples | ends
     known = sorted(_known(state))
     undated = [computer for computer in known if computer not in ends]
     groups: list[list[str]] = []
@@ -100,6 +94,11 @@ def as_of(state: State, now: float) -> Iterator[ComputerGroup]:
         yield ComputerGroup(ends[group[-1]], tuple(sorted(group)), _part(state, group))
     if undated:
         yield ComputerGroup(now, tuple(undated), _part(state, undated), dated=False)
+
+
+def moments(groups: Iterable[ComputerGroup]) -> dict[str, float]:
+    """By computer, as of when it is judged."""
+    return {computer: group.time for group in groups for computer in group.computers}
 
 
 def _known(state: State) -> set[str]:
@@ -115,12 +114,13 @@ def _part(state: State, computers: Collection[str]) -> State:
 
 
 def _last_events(state: State) -> Iterator[tuple[str, float]]:
+    """Of each computer, the last record in the logs that its events come by."""
     for database in state.databases.values():
         if is_dated(database):
             yield database.computer, database.last_seen
-    for channel in state.channels.values():
-        epochs = (epoch for epoch in channel.epochs if epoch.max_time > 0.0)
-        yield from ((channel.computer, epoch.max_time) for epoch in epochs)
+            last = last_record(state, database.computer, {database.channel, ""})
+            if last is not None:
+                yield database.computer, last
     for host in state.hosts.values():
         if host.last_heard > 0.0:
             yield host.computer, host.last_heard
@@ -131,3 +131,28 @@ def _last_samples(state: State) -> Iterator[tuple[str, float]]:
     for instance in state.instances.values():
         for column in instance.counters.values():
             yield instance.computer, column.last_time
+
+
+def _clocks(state: State, settings: Settings, files: Collection[FileTold]) -> dict[str, float]:
+    """By computer, the youngest time in the files that are connected with its by shared ones."""
+    group: dict[str, str] = {}
+
+    def of(computer: str) -> str:
+        while (leads := group.setdefault(computer, computer)) != computer:
+            group[computer] = group[leads]
+            computer = leads
+        return computer
+
+    found: dict[str, float] = {}
+    told = [
+        (sorted({label_of(name, state.hosts, settings) for name in each.computers}), each.youngest)
+        for each in files
+    ]
+    for computers, _ in told:
+        for computer in computers:
+            group[of(computer)] = of(computers[0])
+    for computers, youngest in told:
+        if computers:
+            key = of(computers[0])
+            found[key] = max(found.get(key, 0.0), youngest)
+    return {computer: found[of(computer)] for computer in state.hosts if of(computer) in found}

@@ -6,15 +6,22 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from esewatch.advice.base.finding import counted
-from esewatch.cli.inputs.decoding import Input, decoded, size_of
-from esewatch.model import Batch, EsewatchError, SourceError, Unreadable, UnsupportedError
+from esewatch.model import (
+    Batch,
+    EsewatchError,
+    Source,
+    SourceError,
+    Unreadable,
+    UnsupportedError,
+)
 from esewatch.names import visible
-from esewatch.sources.detect_input import expand
+from esewatch.sources.detect_input import expand, open_inputs
 
 HEALTHY, WRONG, FAILED = 0, 1, 2
 
@@ -55,16 +62,16 @@ class Reader:
         companions: bool,
         ese_only: bool,
         kinds: Collection[str] = (),
-        beside: bool = False,
     ) -> None:
-        """`kinds`: inputs of others are refused; empty for all. `beside`: see `decoded`."""
+        """`kinds`: inputs of others are refused; empty for all."""
         self.unreadable: list[Unreadable] = []
         self.errors: list[str] = []
         """One line for each input that could not be read."""
+        self._remarks: dict[str, dict[str, None]] = {}
+        """Remark on times (`Batch.remarks`) -> the files."""
         self._read = False
         self.paths = expand(options.paths)
         self._below = not set(self.paths) <= set(options.paths)
-        self._beside = beside
         self._asked = {
             "paths": self.paths,
             "providers": options.provider,
@@ -80,29 +87,32 @@ class Reader:
         """The name and the batches of each input that can be opened, by kind.
 
         For the others one line on stderr; on a terminal a progress bar of the bytes of all.
-        Raises EsewatchError where the reading of all of them fails.
         """
+        found = open_inputs(**self._asked)
         with (
             _seldom_collected(),
-            decoded(self._asked, beside=self._beside) as (inputs, errors),
-            progress_bar(total=size_of(self.paths), unit="B", unit_scale=True) as bar,
+            progress_bar(total=_size_of(self.paths), unit="B", unit_scale=True) as bar,
         ):
-            for error in errors:
+            for error in found.errors:
                 # In a folder of logs something else may lie about; what was named must be readable.
-                if isinstance(error, UnsupportedError) and inputs and self._below:
+                if isinstance(error, UnsupportedError) and found.sources and self._below:
                     _say(f"left out: {error}")
                 else:
                     self._fail(error)
-            for each in inputs:
-                bar.set_description(visible(each.name))
-                yield each.name, self._told(each, bar)
+            for source, files in zip(found.sources, found.files, strict=True):
+                bar.set_description(visible(source.name))
+                yield source.name, self._told(source, _size_of(files), bar)
+        for remark in self.remarks:
+            _say(remark)
 
-    def _told(self, given: Input, bar: "tqdm[Any]") -> Iterator[Batch]:
+    def _told(self, source: Source, size: int, bar: "tqdm[Any]") -> Iterator[Batch]:
         """The batches of one input; `bar` and stderr show them."""
         alike, before = _Alike(), bar.n
         try:
-            for batch in given.batches:
-                bar.update(max(0, before + given.size - batch.backlog_bytes - bar.n))
+            for batch in source.poll(final=True):
+                for path, remark in batch.remarks:
+                    self._remarks.setdefault(remark, {})[path] = None
+                bar.update(max(0, before + size - batch.backlog_bytes - bar.n))
                 for piece in batch.unreadable:
                     self.unreadable.append(piece)
                     if alike.is_new(piece):
@@ -113,12 +123,23 @@ class Reader:
         except SourceError as error:
             self._fail(error)
         finally:
+            source.close()
             for line in alike.summed_up():
                 _say(f"unreadable: {line}")
 
     def _fail(self, error: EsewatchError) -> None:
         _say(str(error))
         self.errors.append(str(error))
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences on times that are not certain, without a full stop."""
+        found = []
+        for remark, files in self._remarks.items():
+            first, others = next(iter(files)), len(files) - 1
+            more = f" and {counted(others, 'more file')}" if others else ""
+            found.append(f"the times in {first}{more} {remark}")
+        return found
 
     @property
     def nothing_read(self) -> bool:
@@ -129,6 +150,15 @@ class Reader:
         """Exit status of the whole reading; the rest is done where some inputs cannot be read."""
         wrong = wrong or bool(self.unreadable)
         return exit_status(any_read=self._read, unreadable=bool(self.errors), wrong=wrong)
+
+
+def _size_of(paths: Iterable[str]) -> int:
+    """Stored bytes of these files; 0 for one without access."""
+    total = 0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            total += Path(path).stat().st_size
+    return total
 
 
 @contextlib.contextmanager

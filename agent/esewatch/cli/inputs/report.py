@@ -6,17 +6,17 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from esewatch.advice.advise import advise, needs_a_person
+from esewatch.advice.advise import Judging, judge_each, needs_a_person, together
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
-from esewatch.advice.history.surroundings import is_damaged, surroundings
-from esewatch.cli.inputs.as_of import as_of, state_of, tell_dropped
-from esewatch.cli.inputs.reader import Reader, progress_bar
+from esewatch.advice.not_judged import nothing_judged
+from esewatch.cli.inputs.as_of import ComputerGroup, as_of, moments, state_of, tell_dropped
+from esewatch.cli.inputs.reader import FAILED, Reader, progress_bar
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.cli.output import ended_by_signals, naming
 from esewatch.config import Settings
@@ -37,7 +37,6 @@ _HEAD_BYTES = 65536
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `report`."""
     report = commands.add_parser(
         "report",
         help="write one self-contained page about the databases in these logs",
@@ -56,18 +55,19 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def write_report(options: argparse.Namespace) -> int:
-    """`report`: exit status 1 when a bad page stands, a finding needs a person, a piece was
-    unreadable, or all were empty.
-    """
+    """`report`: exit status 1 when a bad page stands, a verdict needs a person or a piece was
+    unreadable, 2 when no ESE database is known (the page says so, too)."""
     settings = load_settings(options)
     output = Path(options.output)
     _check_output(output)
-    reader = Reader(options, companions=True, ese_only=True, beside=True)
+    reader = Reader(options, companions=True, ese_only=True)
     state = state_of(reader, settings)
     if reader.nothing_read:
         return reader.status()
     now = time.time()
-    advised = list(_advised(state, settings, now))
+    groups = list(as_of(state, now))
+    judging = _judged(state, settings, groups)
+    advised = [_advised(group, settings, judging) for group in groups]
     details = Path(options.details) if options.details else None
     report = build_report(
         state,
@@ -76,11 +76,14 @@ def write_report(options: argparse.Namespace) -> int:
         inputs=reader.paths,
         unreadable=reader.unreadable,
         unread=reader.errors,
+        remarks=reader.remarks,
         advised=advised,
+        known=judging.derived,
         details=_address(details, output) if details else "",
     )
     if details is not None:
-        _write_details(DatabasePages(state, settings, advised, now), report, details, output)
+        pages = DatabasePages(state, settings, advised, now, known=judging.derived)
+        _write_details(pages, report, details, output)
     _write_whole(output, render_report(report))
     untimed = sum(each.untimed for each in state.sources.values())
     if untimed:
@@ -92,10 +95,21 @@ def write_report(options: argparse.Namespace) -> int:
     print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
     print(visible(result_sentence(report)))
     is_part = tell_dropped(state)
-    wrong = not report.read.records or bool(untimed) or is_part or is_damaged(state, settings)
+    lone = [instance for each in advised for instance in each.lone]
+    if sentence := report.fleet.basis.sentence:
+        print(f"esewatch: {visible(sentence)}", file=sys.stderr)
+    if nothing_judged(state, lone) and not report.checks and not is_part:
+        return FAILED
+    wrong = bool(untimed) or is_part or judging.derived.is_damaged(state)
     return reader.status(
         wrong=wrong or any(needs_a_person([*each.advice, *each.lone]) for each in advised)
     )
+
+
+def _advised(group: ComputerGroup, settings: Settings, judging: Judging) -> Advised:
+    judged = together(group.state, settings, judging.judged, group.time)
+    lone = tuple(lone_instances(group.state, group.time, group.computers))
+    return Advised(group.time, judged, lone, group.computers)
 
 
 def _check_output(output: Path) -> None:
@@ -140,16 +154,16 @@ def _write_whole(output: Path, text: str) -> None:
         made.replace(output)
 
 
-def _advised(state: State, settings: Settings, now: float) -> Iterator[Advised]:
-    """The advice of each group of computers, with a progress bar on a terminal."""
-    told = surroundings(state, settings)
-    for group in progress_bar(as_of(state, now), desc="judging", unit=" computers"):
-        yield Advised(
-            group.time,
-            advise(group.state, settings, group.time, told),
-            tuple(lone_instances(group.state, group.time, group.computers)),
-            group.computers,
-        )
+def _judged(state: State, settings: Settings, groups: Sequence[ComputerGroup]) -> Judging:
+    """The databases, each as of its group, with a progress bar on a terminal."""
+    times = moments(groups)
+    with progress_bar(total=len(state.databases), desc="judging", unit=" databases") as bar:
+
+        def moment(computer: str) -> float:
+            bar.update()
+            return times[computer]
+
+        return judge_each(state, settings, moment)
 
 
 def _write_details(pages: DatabasePages, report: ReportPage, folder: Path, output: Path) -> None:

@@ -4,18 +4,13 @@ import argparse
 import sys
 from typing import Any
 
-from esewatch.cli.options import (
-    add_config_option,
-    add_storage_option,
-    add_web_config_option,
-)
+from esewatch.cli.options import add_config_option, add_storage_option, add_web_config_option
 from esewatch.cli.run.log_output import set_up_logging
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.model import EsewatchError
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `run`."""
     parser = commands.add_parser(
         "run",
         help="run the daemon: read the configured sources, serve metrics",
@@ -74,10 +69,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Loads what the daemon is made of first: a service answers its manager before that.
-
-    It does so before its log is opened, too: why that fails is an event of Windows then.
-    """
+    """Loads what the daemon is made of first: a service answers its manager before that. It does so
+    before its log is opened, too: why that fails is an event of Windows then."""
     set_up_logging(options.log_level, options.log_format, options.log_file)
     from esewatch.cli.run.process import run_daemon  # noqa: PLC0415
 

@@ -54,10 +54,8 @@ def add_address_options(
 def post(
     options: argparse.Namespace, command: str, body: dict[str, Any], journal: Path | None = None
 ) -> Answer:
-    """The response to a request to change something, in this journal if one is meant.
-
-    Raises EsewatchError with the remedy, also where what answers has another journal.
-    """
+    """The response to a request to change something, in this journal if one is meant. Raises
+    EsewatchError with the remedy, also where what answers has another journal."""
     address = DEFAULT_ADDRESS if options.address is None else options.address
     web = load_web(options.web_config) if options.web_config else WebSettings()
     headers = {"Content-Type": "application/json", "X-Esewatch": "1", "Connection": "close"}

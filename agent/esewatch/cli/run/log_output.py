@@ -16,8 +16,6 @@ OLD_FILES = 5
 
 
 class _Formatter(logging.Formatter):
-    """One line a record, `key=value` or JSON."""
-
     def __init__(self, form: str) -> None:
         super().__init__()
         self._form = form

@@ -1,23 +1,107 @@
-"""The process of the daemon: what it is made of, its start and its end."""
+"""The process of the daemon: what it is made of, its start, its signals and its end."""
 
 import argparse
+import contextlib
 import logging
+import os
+import queue
+import signal
+import socket
 import sys
+import threading
 import time
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Literal
 
-from esewatch import __version__
+from esewatch import __version__, crash
 from esewatch.cli.options import load_settings
-from esewatch.cli.run.signals import Reloads, SignalRequests, tell_signals_taken
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.app import App
 from esewatch.expose.http.server import HttpServer
 from esewatch.journal import Journal
 from esewatch.sources.registry import build_sources
-from esewatch.threads import Worker
+
+log = logging.getLogger("esewatch")
+
+Request = Literal["stop", "reload"]
+
+WAIT_SECONDS = 1.0
+"""A wait has a limit: on Windows no signal ends one without."""
+
+
+class SignalRequests:
+    """Requests in the order in which they came. To be made in the main thread, which takes signals.
+
+    SIGTERM and SIGINT are `stop`, SIGHUP is `reload`: one of them waits, however many came. One
+    that came before, and was held by `early`, is there at once.
+    """
+
+    def __init__(self) -> None:
+        # A signal may come in the middle of anything, so of `put` too.
+        self._queue: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._reload_waits = False
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, lambda *_: self._queue.put("stop"))
+        if sys.platform != "win32":
+            signal.signal(signal.SIGHUP, self._reload)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+
+    def _reload(self, _signal: int, _frame: FrameType | None) -> None:
+        if not self._reload_waits:
+            self._reload_waits = True
+            self._queue.put("reload")
+
+    def next(self) -> Request | None:
+        """The next one, None when none came within a second. For the main thread."""
+        try:
+            request = self._queue.get(timeout=WAIT_SECONDS)
+        except queue.Empty:
+            return None
+        if request == "reload":
+            self._reload_waits = False
+        return request
+
+
+class Reloads:
+    """Takes the configuration up, one at a time, and once more when asked meanwhile. In a thread of
+    its own: a reload may wait for a source, and a request to stop must not."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._asked = threading.Event()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def ask(self) -> None:
+        """Take it up soon; returns at once."""
+        self._asked.set()
+
+    def _work(self) -> None:
+        while True:
+            # The daemon has said why. A defect must not be the end of all reloads to come.
+            with contextlib.suppress(Exception):
+                self._asked.wait()
+                self._asked.clear()
+                self._daemon.reload()
+
+
+def tell_signals_taken() -> None:
+    """Tell the service manager, where it wants to know: for it the start is done.
+
+    It takes a reload before that for a part of the start and sends nothing (systemd 252), so
+    what such a reload is for must be read after it. The protocol is that of sd_notify(3): a
+    datagram to the socket that NOTIFY_SOCKET names.
+    """
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if sys.platform == "win32" or not address:
+        return
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.connect(f"\0{address[1:]}" if address.startswith("@") else address)
+            manager.send(b"READY=1")
+    except OSError as error:
+        log.warning("the service manager did not learn that the start is done: %s", error)
+
 
 if TYPE_CHECKING:
     from esewatch.expose.http.web import WebConfiguration
@@ -45,7 +129,7 @@ def run_daemon(options: argparse.Namespace) -> int:
         settings, journal, sources, load=lambda: load_settings(options, runs=True), web=web
     )
     server = HttpServer(App(daemon, web=web), options.listen, secure=web.tls if web else None)
-    reader: Worker | None = None
+    reader: threading.Thread | None = None
     try:
         server.start()
         _say_where(server.address, web)
@@ -55,17 +139,22 @@ def run_daemon(options: argparse.Namespace) -> int:
             log.info("no configuration: watching what this machine has (%s)", kinds)
         if not settings.sources:
             log.warning("no sources are configured, so nothing is watched: see `sources:`")
-        reader = Worker(partial(_read, daemon, requests))
-        asked = _wait(daemon, server, requests, reader)
+        reader = threading.Thread(target=daemon.run, daemon=True)
+        reader.start()
+        _wait(daemon, server, requests, reader)
+    except Exception as error:
+        crash.if_short(error)  # at once: its end would note that it was in good order
+        raise
     finally:
+        crash.ending()
         end = time.monotonic() + STOP_SECONDS
         daemon.stop()
         server.stop()
         if reader is not None:
             reader.join(max(0.0, end - time.monotonic()))
-        daemon.close(running=reader is not None and reader.running)
+        daemon.close(running=reader is not None and reader.is_alive())
     log.info("stopped")
-    return 0 if asked else 2
+    return 0
 
 
 def _allow_open_files() -> None:
@@ -74,7 +163,7 @@ def _allow_open_files() -> None:
         import resource  # noqa: PLC0415 - Windows has none
 
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with suppress(OSError, ValueError):  # some systems allow less than they say
+        with contextlib.suppress(OSError, ValueError):  # some systems allow less than they say
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
@@ -95,20 +184,13 @@ def _say_where(address: str, web: "WebConfiguration | None") -> None:
         log.warning("passwords go over the network as they are: set tls_server_config")
 
 
-def _read(daemon: Daemon, requests: SignalRequests) -> None:
-    try:
-        daemon.run()
-    finally:
-        requests.ended()
-
-
-def _wait(daemon: Daemon, server: HttpServer, requests: SignalRequests, reader: Worker) -> bool:
-    """Wait until the end is requested; False when the reading thread has ended by itself."""
+def _wait(
+    daemon: Daemon, server: HttpServer, requests: SignalRequests, reader: threading.Thread
+) -> None:
     reloads = Reloads(daemon)
-    # One that found no memory to say so has ended too.
-    while (request := requests.next()) == "reload" or (request is None and reader.running):
+    while (request := requests.next()) != "stop":
+        if not (reader.is_alive() and server.is_alive()):
+            crash.end()  # it found no memory to say so itself
         daemon.watch()
-        server.watch()
-        if request is not None:
+        if request == "reload":
             reloads.ask()
-    return request == "stop"

@@ -5,15 +5,14 @@ in a thread of its own. Documented in "Service Programs" of the Windows SDK.
 """
 
 import _thread
-import contextlib
 import logging
 import signal
 import threading
 from collections.abc import Callable
 from typing import Literal, Protocol
 
+from esewatch import crash
 from esewatch.model import EsewatchError
-from esewatch.threads import Worker
 
 log = logging.getLogger("esewatch")
 
@@ -35,10 +34,8 @@ class Manager(Protocol):
         """Let the manager call `main`; returns after it. Raises OSError where no manager asks."""
 
     def register(self, stop: Callable[[], None]) -> None:
-        """Take orders from now on; `stop` is called when the service is to end. From `main`.
-
-        Raises OSError when the manager does not know this service.
-        """
+        """Take orders from now on; `stop` is called when the service is to end. From `main`. Raises
+        OSError when the manager does not know this service."""
 
     def report(self, state: State, status: int = 0) -> None:
         """Tell the state; `status` is the exit status of a service that has stopped."""
@@ -48,8 +45,6 @@ class Manager(Protocol):
 
 
 class _Service:
-    """One run of `work` for the manager."""
-
     def __init__(self, manager: Manager) -> None:
         self._manager = manager
         self._asked, self._done = threading.Event(), threading.Event()
@@ -57,13 +52,15 @@ class _Service:
         self._status = FAILED
 
     def run(self, work: Callable[[], int]) -> int:
-        thread = Worker(self._dispatch)
+        crash.tell_too(self._manager.complain)
+        thread = threading.Thread(target=self._dispatch, daemon=True)
+        thread.start()
         if not self._asked.wait(START_SECONDS) or self._problem is not None:
             reason = self._problem or "it is silent"
             raise EsewatchError(f"the service control manager did not start this: {reason}")
         try:
             self._status = work()
-        except (EsewatchError, OSError, MemoryError) as error:
+        except (EsewatchError, OSError) as error:
             # Nobody reads the standard error of a service.
             line = " ".join(str(error).split())
             log.error("%s", line)
@@ -99,9 +96,7 @@ class _Service:
     def _stop(self) -> None:
         self._manager.report("stop pending")
         _interrupt()
-        # What called this is C: no error gets through it.
-        with contextlib.suppress(RuntimeError, MemoryError):
-            Worker(self._interrupt_again)
+        threading.Thread(target=self._interrupt_again, daemon=True).start()
 
     def _interrupt_again(self) -> None:
         """Until the work is over: one that is still being loaded takes no signals yet."""
@@ -117,8 +112,7 @@ def _interrupt() -> None:
 def run_as_service(manager: Manager, work: Callable[[], int]) -> int:
     """Run `work` in this thread, the main one, as a service; its exit status.
 
-    It hears of its end as SIGTERM. An error of it is one line of its log, one
-    event of Windows, and status 2. Raises EsewatchError where the manager has not started this
-    process.
+    It hears of its end as SIGTERM. An error of it is one line of its log, one event of Windows, and
+    status 2. Raises EsewatchError where the manager has not started this process.
     """
     return _Service(manager).run(work)

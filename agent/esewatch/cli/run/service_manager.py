@@ -1,7 +1,5 @@
-"""The service control manager of Windows, through advapi32; for Windows only.
-
-Names and numbers are those of winsvc.h, winerror.h and winnt.h.
-"""
+"""The service control manager of Windows, through advapi32; for Windows only. Names and numbers are
+those of winsvc.h, winerror.h and winnt.h."""
 
 import ctypes
 import sys
@@ -15,11 +13,7 @@ assert sys.platform == "win32"
 NAME = "esewatch"
 
 _OWN_PROCESS = 0x10
-_STATES: dict[State, int] = {
-    "stopped": 1,
-    "stop pending": 3,
-    "running": 4,
-}
+_STATES: dict[State, int] = {"stopped": 1, "stop pending": 3, "running": 4}
 _ACCEPT_STOP, _ACCEPT_SHUTDOWN = 0x1, 0x4
 _CONTROL_STOP, _CONTROL_INTERROGATE, _CONTROL_SHUTDOWN = 1, 4, 5
 _NO_ERROR, _CALL_NOT_IMPLEMENTED, _SERVICE_SPECIFIC_ERROR = 0, 120, 1066
@@ -89,14 +83,13 @@ class WindowsManager:
             raise ctypes.WinError(ctypes.get_last_error())
 
     def register(self, stop: Callable[[], None]) -> None:
-        """Take orders. Raises OSError when the manager does not know this service."""
         self._stop = stop
         self._handle = _advapi.RegisterServiceCtrlHandlerExW(NAME, self._handler, None)
         if not self._handle:
             raise ctypes.WinError(ctypes.get_last_error())
 
     def report(self, state: State, status: int = 0) -> None:
-        """Tell the state: `status` other than 0 is a failure, after which it may be restarted."""
+        """Tell the state: `status` other than 0 stands in the error of the service manager."""
         told = _Status(
             type=_OWN_PROCESS,
             state=_STATES[state],
@@ -108,7 +101,6 @@ class WindowsManager:
         _advapi.SetServiceStatus(self._handle, told)
 
     def complain(self, text: str) -> None:
-        """Write an error into the event log Application."""
         if source := _advapi.RegisterEventSourceW(None, NAME):
             texts = (wintypes.LPCWSTR * 1)(text)
             _advapi.ReportEventW(source, _EVENT_ERROR, 0, _EVENT, None, 1, 0, texts, None)

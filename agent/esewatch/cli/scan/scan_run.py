@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tqdm import tqdm
 
@@ -16,6 +16,8 @@ from esewatch.scan.plan import Lane, ScanTarget
 from esewatch.scan.position import Positions
 from esewatch.scan.results import FileResult, Place
 from esewatch.scan.verify.file_scan import ScanOptions, scan_file
+
+BYTES: Final[dict[str, Any]] = {"unit": "B", "unit_scale": True, "unit_divisor": 1024}
 
 
 class Progress:
@@ -29,10 +31,8 @@ class Progress:
             lane.locks: progress_bar(
                 desc=lane.device or "files",
                 total=sum(target.size for target in lane.targets),
-                unit="B",
-                unit_scale=True,
-                unit_divisor=1024,
                 position=at,
+                **BYTES,
             )
             for at, lane in enumerate(lanes if sys.stderr.isatty() else ())
         }
@@ -47,7 +47,6 @@ class Progress:
                 bar.n += offset
 
     def reached(self, lane: Lane, offset: int) -> None:
-        """The file of the lane was read up to `offset`."""
         with self._lock:
             if bar := self._bars.get(lane.locks):
                 bar.update(offset - self._at[lane.locks])
@@ -90,12 +89,10 @@ Report = Callable[[FileResult], Reported]
 
 
 def complain(line: str) -> None:
-    """One line on stderr."""
     print(f"esewatch: {visible(line)}", file=sys.stderr)
 
 
 def _has_pages(result: FileResult) -> bool:
-    """True if pages were read, or tried, before the scan ended."""
     counts = result.place.counts if result.place is not None else None
     return counts is not None and bool(counts.pages_seen or counts.bad())
 
@@ -137,15 +134,7 @@ class ScanRun:
 
         Raises BrokenPipeError where nobody reads what is printed.
         """
-        self._paces = {
-            lane.locks: Pace(
-                throttle=self._options.throttle,
-                rate=self._options.rate,
-                deadline=deadline,
-                stop=stop,
-            )
-            for lane in lanes
-        }
+        self._paces = {lane.locks: self._options.pace(deadline, stop) for lane in lanes}
         self._stop = stop
         self._left = {target.path for lane in lanes for target in lane.targets}
         self._progress = Progress(lanes)

@@ -20,6 +20,12 @@ _WHAT = {
     "unreadable": "cannot be read (I/O error)",
 }
 
+_OF_HEADER = ("page_size", "format", "state", "header_ok", "shadow_header_ok")
+_OF_COUNTS = (
+    "pages_seen", "bad_checksums", "correctable", "wrong_page_number", "uninitialized_pages",
+    "truncated", "unread_bytes", "bytes",
+)  # fmt: skip
+
 
 def is_wrong(result: FileResult) -> bool:
     """True if anything is wrong with the file: a bad page, or a bad copy of the header."""
@@ -36,19 +42,8 @@ def json_object(result: FileResult, limit: int) -> dict[str, Any]:
     counts, latency = place.counts, result.latency
     found: dict[str, Any] = {
         "path": printable(result.path),
-        "page_size": header.page_size,
-        "format": header.format,
-        "state": header.state,
-        "header_ok": header.header_ok,
-        "shadow_header_ok": header.shadow_header_ok,
-        "pages_seen": counts.pages_seen,
-        "bad_checksums": counts.bad_checksums,
-        "correctable": counts.correctable,
-        "wrong_page_number": counts.wrong_page_number,
-        "uninitialized_pages": counts.uninitialized_pages,
-        "truncated": counts.truncated,
-        "unread_bytes": counts.unread_bytes,
-        "bytes": counts.bytes,
+        **{name: getattr(header, name) for name in _OF_HEADER},
+        **{name: getattr(counts, name) for name in _OF_COUNTS},
         "size_bytes": place.size,
         "seconds": round(counts.seconds, 3),
     }
@@ -72,7 +67,6 @@ def json_object(result: FileResult, limit: int) -> dict[str, Any]:
 
 
 def json_line(found: dict[str, Any]) -> str:
-    """The object as a line."""
     return _encode(found).decode("utf-8", "surrogatepass") + "\n"
 
 
@@ -130,16 +124,16 @@ def text_lines(result: FileResult, limit: int) -> Iterator[str]:
         rest = counts.bad() - sum(map(len, runs[:limit]))
         if rest:
             yield f"    and {rest:,} more"
-    for remark in result.remarks + end_notes(result) + _memory_notes(result):
+    for remark in result.remarks + end_notes(result):
         yield f"  note: {visible(remark)}"
-    yield f"  {_speed(counts)}"
+    if not result.direct:
+        how = "read through the page cache"
+        yield f"  note: {how}: data that was in memory was not read from the disk"
+    seconds = counts.seconds
+    rate = f", {size(counts.bytes / seconds)}/s" if seconds > 0 else ""
+    took = f"{seconds:.2f}s" if seconds < 60 else show_duration(seconds)
+    yield f"  read {size(counts.bytes)} in {took}{rate}"
     yield f"  {_verdict(result, counts)}"
-
-
-def _memory_notes(result: FileResult) -> list[str]:
-    if result.direct:
-        return []
-    return ["read through the page cache: data that was in memory was not read from the disk"]
 
 
 def _kinds(counts: Counts) -> str:
@@ -193,17 +187,7 @@ def _run_text(run: Sequence[ScannedBadPage]) -> str:
     return text
 
 
-def _speed(counts: Counts) -> str:
-    rate = f", {size(counts.bytes / counts.seconds)}/s" if counts.seconds > 0 else ""
-    return f"read {size(counts.bytes)} in {_seconds(counts.seconds)}{rate}"
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f}s" if seconds < 60 else show_duration(seconds)
-
-
 def _verdict(result: FileResult, counts: Counts) -> str:
-    """One line: good or bad, and what to do next."""
     going = "" if result.ended == "complete" else f" Not done yet: {_why(result)}."
     header = result.header
     if result.missing is not None and (number := result.missing.number()):

@@ -100,13 +100,12 @@ def file(*hints: str) -> Param:
 
 
 def num(name: str, *hints: str) -> Param:
-    """A non-negative integer."""
     return Param(name, Kind.INT, hints)
 
 
 def count(name: str, label: str) -> Param:
-    """A non-negative integer of a list, with its label in the text."""
-    return Param(name, Kind.INT, ("=" + label,))
+    """An integer of a list, with its label in the text; one below 0 is no count."""
+    return Param(name, Kind.SIGNED, ("=" + label,))
 
 
 def err(*hints: str, name: str = "error") -> Param:
@@ -115,7 +114,6 @@ def err(*hints: str, name: str = "error") -> Param:
 
 
 def txt(name: str, *hints: str) -> Param:
-    """Text, as logged."""
     return Param(name, Kind.TEXT, hints)
 
 

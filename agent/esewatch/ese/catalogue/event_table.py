@@ -7,17 +7,7 @@ from collections.abc import Mapping
 from itertools import chain
 from types import MappingProxyType
 
-from esewatch.ese.catalogue import (
-    backup,
-    definitions,
-    failure_items,
-    integrity,
-    maintenance,
-    recovery,
-    restore,
-    scan,
-    storage,
-)
+from esewatch.ese.catalogue import backup, definitions, integrity, maintenance, recovery, storage
 from esewatch.ese.catalogue.event_row import EventRow, Kind, Param
 
 __all__ = ["CATALOGUE", "EventRow", "Kind", "Param"]
@@ -25,7 +15,7 @@ __all__ = ["CATALOGUE", "EventRow", "Kind", "Param"]
 _PARTS: tuple[tuple[EventRow, ...], ...] = (
     maintenance.DEFRAGMENTATION,
     maintenance.SPACE,
-    scan.SCANS,
+    maintenance.SCANS,
     integrity.PAGES,
     integrity.STRUCTURE,
     definitions.INDEXES,
@@ -41,8 +31,8 @@ _PARTS: tuple[tuple[EventRow, ...], ...] = (
     backup.REVERT_SNAPSHOTS,
     recovery.LIFE_CYCLE,
     recovery.RECOVERY,
-    restore.RESTORE,
-    failure_items.FAILURE_ITEMS,
+    backup.RESTORE,
+    definitions.FAILURE_ITEMS,
 )
 
 

@@ -12,20 +12,11 @@ from esewatch.ese.strings import Fields, parse_int
 from esewatch.model import Level
 
 State = Literal[
-    "",
-    "failover_started",
-    "failover",
-    "failover_failed",
-    "failed",
-    "suspended",
-    "seeding_failed",
-    "replication_stopped",
-    "usn_rollback",
-    "database_error",
-]
-"""The state of a copy or of a directory that a companion reports; the field `state`.
-Empty: none.
-"""
+    "", "failover_started", "failover", "failover_failed", "failed", "suspended", "seeding_failed",
+    "replication_stopped", "usn_rollback", "database_error",
+]  # fmt: skip
+"""The state of a copy or of a directory that a companion reports; the field `state`. Empty:
+none."""
 
 LONGEST_NAME = 512
 

@@ -70,10 +70,8 @@ def _defrag_limit(told: CompanionText) -> CompanionFound:
 
 
 def _too_long(told: CompanionText) -> CompanionFound:
-    """2042: time of the last replication, invocation id, name of the source, lifetime in days.
-
-    The order: https://uitranslation.com/?term=a1399edf5b40
-    """
+    """2042: time of the last replication, invocation id, name of the source, lifetime in days. The
+    order: https://uitranslation.com/?term=a1399edf5b40"""
     fields: Fields = {}
     days = _LIFETIME.search(told.words)
     if len(told.strings) > 3:
@@ -146,32 +144,20 @@ _KB = _LEARN + "en-us/troubleshoot/windows-server/active-directory/"
 _OLDER = _LEARN + "en-us/previous-versions/windows/it-pro/windows-server-2008-R2-and-2008/"
 
 ROWS: tuple[Companion, ...] = (
-    Companion(
-        1646, DIRECTORY, "information", "free and allocated space of the database",
-        _OLDER + "cc816811(v=ws.10)", _space,
-    ),
-    Companion(
-        3027, DIRECTORY, "information", "the limit of one run of online defragmentation",
-        "seen in a log", _defrag_limit,
-    ),
-    Companion(
-        1168, DIRECTORY, "error", "an internal error, taken if its code is one of ESE",
-        "https://support.microsoft.com/kb/4550446", _error, "database_error", by_words=True,
-    ),
-    Companion(
-        1988, DIRECTORY, "error", "replication from a source with deleted objects was blocked",
-        _KB + "active-directory-replication-event-id-1388-1988", _lingering, "replication_stopped",
-    ),
-    Companion(
-        2042, DIRECTORY, "error", "too long since the last replication from a source",
-        _KB + "active-directory-replication-event-id-2042", _too_long, "replication_stopped",
-    ),
-    Companion(
-        2095, DIRECTORY, "error", "a partner knows a later state of this database than it has",
-        _KB + "detect-and-recover-from-usn-rollback", nothing_more, "usn_rollback",
-    ),
-    Companion(
-        2103, DIRECTORY, "error", "the database was restored in a way that is not supported",
-        "https://support.microsoft.com/kb/2023007", nothing_more, "usn_rollback",
-    ),
+    Companion(1646, DIRECTORY, "information", "free and allocated space of the database",
+        _OLDER + "cc816811(v=ws.10)", _space),
+    Companion(3027, DIRECTORY, "information", "the limit of one run of online defragmentation",
+        "seen in a log", _defrag_limit),
+    Companion(1168, DIRECTORY, "error", "an internal error, taken if its code is one of ESE",
+        "https://support.microsoft.com/kb/4550446", _error, "database_error", by_words=True),
+    Companion(1988, DIRECTORY, "error",
+        "replication from a source with deleted objects was blocked",
+        _KB + "active-directory-replication-event-id-1388-1988", _lingering, "replication_stopped"),
+    Companion(2042, DIRECTORY, "error", "too long since the last replication from a source",
+        _KB + "active-directory-replication-event-id-2042", _too_long, "replication_stopped"),
+    Companion(2095, DIRECTORY, "error",
+        "a partner knows a later state of this database than it has",
+        _KB + "detect-and-recover-from-usn-rollback", nothing_more, "usn_rollback"),
+    Companion(2103, DIRECTORY, "error", "the database was restored in a way that is not supported",
+        "https://support.microsoft.com/kb/2023007", nothing_more, "usn_rollback"),
 )  # fmt: skip

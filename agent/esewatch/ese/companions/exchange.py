@@ -167,14 +167,10 @@ def _failed_store(told: CompanionText) -> CompanionFound:
 def _by_words(told: CompanionText) -> CompanionFound | None:
     """Any other id of the failures: the outcome stands in its last sentence."""
     words = " ".join(told.words.split()).casefold()
-    state: State = (
-        "failover" if _FAILED_OVER in words else "suspended" if _SUSPENDED in words else ""
-    )
-    if not state:
-        return None
+    state = "failover" if _FAILED_OVER in words else "suspended" if _SUSPENDED in words else ""
     found = _failed_store(told)
     found.fields["state"] = state
-    return found
+    return found if state else None
 
 
 _RESEED = "MailboxDatabaseReseedUsingSpares.ps1 in the folder Scripts of Exchange"
@@ -198,97 +194,57 @@ def _replication(
 
 
 ROWS: tuple[Companion, ...] = (
-    Companion(
-        1221, STORE, "information", "white space after online defragmentation",
-        "https://mskb.pkisolutions.com/kb/186291", _white_space,
-    ),
-    Companion(
-        9871, STORE, "warning", "maintenance windows overlap",
+    Companion(1221, STORE, "information", "white space after online defragmentation",
+        "https://mskb.pkisolutions.com/kb/186291", _white_space),
+    Companion(9871, STORE, "warning", "maintenance windows overlap",
         "https://www.mindwatering.com/SupportRef.nsf/AllByCat/954170D1EA6FF64D852576100051A0A7",
-        _overlap,
-    ),
-    Companion(
-        2058, REPLICATION, "error", "2007: the passive copy could not be brought in line",
-        "https://intelligentsystemsmonitoring.com/tag/event-2058/", _storage_group, "failed",
-    ),
-    _replication(
-        2059, "a log file is missing on the active copy, replication is blocked",
-        ("copy", "log_file"), rf"log file (?P<log_file>.{{1,512}}?) for {_COPY} is missing",
-    ),
-    _replication(
-        2070, "logs and database of the copy failed the check at start",
+        _overlap),
+    Companion(2058, REPLICATION, "error", "2007: the passive copy could not be brought in line",
+        "https://intelligentsystemsmonitoring.com/tag/event-2058/", _storage_group, "failed"),
+    _replication(2059, "a log file is missing on the active copy, replication is blocked",
+        ("copy", "log_file"), rf"log file (?P<log_file>.{{1,512}}?) for {_COPY} is missing"),
+    _replication(2070, "logs and database of the copy failed the check at start",
         ("copy", "reason"),
         rf"logs and database for {_COPY} on startup\. "
-        rf"(?:The specific error code returned is|Error):\s*{_REASON}",
-    ),
-    Companion(
-        2093, REPLICATION, "warning", "2007: mounted by force after a failover or a move",
+        rf"(?:The specific error code returned is|Error):\s*{_REASON}"),
+    Companion(2093, REPLICATION, "warning", "2007: mounted by force after a failover or a move",
         "https://technet.microsoft.com/en-us/library/bb218874(v=exchg.80).aspx", nothing_more,
-        "failover",
-    ),
-    _replication(
-        2097, "an error of ESE in the copy", ("copy", "reason", "error"),
+        "failover"),
+    _replication(2097, "an error of ESE in the copy", ("copy", "reason", "error"),
         rf"\(ESE\) exception in database '?{_COPY}'?\. The ESE exception is "
-        r"(?P<reason>.{1,8192}?)(?: \((?P<error>-?\d{1,10})\))?\.?$",
-    ),
-    _replication(
-        2101, "the copy cannot be started, and not only for a while", ("copy", "reason"),
+        r"(?P<reason>.{1,8192}?)(?: \((?P<error>-?\d{1,10})\))?\.?$"),
+    _replication(2101, "the copy cannot be started, and not only for a while", ("copy", "reason"),
         rf"replication instance for {_COPY}\. The error is not transient.{{1,200}}? returned is:"
-        rf"\s*{_REASON}",
-    ),
-    _replication(
-        2106, "no database after replay", ("copy", "file"),
-        rf"Database: '{_COPY}'\. File Path: '(?P<file>.{{1,512}}?)'",
-    ),
-    _replication(
-        3145, "resynchronising failed, a full reseed is required", ("copy", "reason"),
+        rf"\s*{_REASON}"),
+    _replication(2106, "no database after replay", ("copy", "file"),
+        rf"Database: '{_COPY}'\. File Path: '(?P<file>.{{1,512}}?)'"),
+    _replication(3145, "resynchronising failed, a full reseed is required", ("copy", "reason"),
         rf"seeding (?:on|of) database {_COPY} encountered an error and a full reseed is required\. "
-        rf"Reason:\s*{_REASON}",
-    ),
-    _replication(
-        3147, "resynchronising was not begun, the copy must be reseeded", ("copy", "reason"),
-        rf"seeding of database {_COPY} was not initiated.{{1,200}}? Error:\s*{_REASON}",
-    ),
-    _replication(
-        4025, "a seeding failed before it began", ("copy", "reason"),
+        rf"Reason:\s*{_REASON}"),
+    _replication(3147, "resynchronising was not begun, the copy must be reseeded",
+        ("copy", "reason"),
+        rf"seeding of database {_COPY} was not initiated.{{1,200}}? Error:\s*{_REASON}"),
+    _replication(4025, "a seeding failed before it began", ("copy", "reason"),
         rf"database '{_COPY}' encountered an error while running prerequisite checks\. The error "
-        rf"that occurred was:\s*{_REASON}",
-        state="seeding_failed",
-    ),
-    _replication(
-        4026, "a seeding failed", ("copy", "reason"),
+        rf"that occurred was:\s*{_REASON}", state="seeding_failed"),
+    _replication(4026, "a seeding failed", ("copy", "reason"),
         rf"database '{_COPY}' encountered an error during seeding\. The error that occurred was:"
-        rf"\s*{_REASON}",
-        state="seeding_failed",
-    ),
-    _replication(
-        4027, "a seeding was cancelled", ("copy",), rf"database '{_COPY}' has been cancelled",
-        state="seeding_failed", level="warning",
-    ),
-    _replication(
-        4057, "replay failed", ("copy", "reason"),
-        rf"in log replay for database '{_COPY}'\. The exception is:\s*{_REASON}",
-    ),
-    _replication(
-        4083, "a seeding failed otherwise", ("copy", "reason"),
+        rf"\s*{_REASON}", state="seeding_failed"),
+    _replication(4027, "a seeding was cancelled", ("copy",),
+        rf"database '{_COPY}' has been cancelled", state="seeding_failed", level="warning"),
+    _replication(4057, "replay failed", ("copy", "reason"),
+        rf"in log replay for database '{_COPY}'\. The exception is:\s*{_REASON}"),
+    _replication(4083, "a seeding failed otherwise", ("copy", "reason"),
         rf"database '{_COPY}' encountered another error\. The error that occurred was:\s*{_REASON}",
-        state="seeding_failed",
-    ),
-    Companion(
-        306, AVAILABILITY, "information", "a move of the active copy begins",
-        _OVER, _move, "failover_started",
-    ),
-    Companion(
-        307, AVAILABILITY, "error", "a move of the active copy failed",
-        _OVER, _move, "failover_failed",
-    ),
-    Companion(
-        308, AVAILABILITY, "information", "the active copy was moved", _OVER, _move, "failover",
-    ),
-    Companion(
-        126, FAILURES, "error", "a database was dismounted, another copy took over",
-        "https://support.microsoft.com/kb/3095369", _failed_store, "failover",
-    ),
+        state="seeding_failed"),
+    Companion(306, AVAILABILITY, "information", "a move of the active copy begins", _OVER, _move,
+        "failover_started"),
+    Companion(307, AVAILABILITY, "error", "a move of the active copy failed", _OVER, _move,
+        "failover_failed"),
+    Companion(308, AVAILABILITY, "information", "the active copy was moved", _OVER, _move,
+        "failover"),
+    Companion(126, FAILURES, "error", "a database was dismounted, another copy took over",
+        "https://support.microsoft.com/kb/3095369", _failed_store, "failover"),
     Companion(
         None, FAILURES, "error", "what became of a failure: failover, or copy suspended",
         "https://learn.microsoft.com/en-us/answers/questions/1854830/exchange-2016-daglogfile-problem",

@@ -34,7 +34,6 @@ Around = tuple[str, int, float | None, str, str, int | None, Level | None]
 
 _OWN_MESSAGES = frozenset({"ese backup"})
 """Those whose ids are not of the engine's table: there 905 is a registration, 907 a method."""
-_STR = {str}
 _LONGEST_HEAD = 512
 
 
@@ -45,7 +44,6 @@ def has_own_messages(provider: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def row_of(provider: str, event_id: int) -> EventRow | None:
-    """The row of an event of this ESE provider, None if it is not known."""
     row = CATALOGUE.get(event_id)
     return None if row is None or has_own_messages(provider) else row
 
@@ -123,27 +121,6 @@ def _head(strings: Strings) -> _Head | None:
     return _Head(*named, "", 2) if who is not None else None
 
 
-def _decoded(plan: _Plan, strings: Strings, order: DateOrder | None) -> tuple[str, Fields]:
-    """Database and fields of an event with these strings."""
-    fields_of, needed, database, any_file, page_error = plan
-    if len(strings) < needed:
-        # An empty string gives what a missing one gives: nothing.
-        strings = (*strings, *("",) * (needed - len(strings)))
-    fields = fields_of(strings, order)
-    if page_error:
-        add_page_number(fields)
-    path = parse_path(strings[database]) if database >= 0 else ""
-    return ("" if any_file and not is_database_path(path) else path), fields
-
-
-def _as_strings(strings: Sequence[str]) -> Strings:
-    """The strings; JSON may hold numbers and null in their place."""
-    parts = tuple(strings)
-    if _STR.issuperset(map(type, parts)):
-        return parts
-    return tuple("" if part is None else str(part) for part in parts)
-
-
 def _without_positions(event_id: int, strings: Strings) -> tuple[str, Fields]:
     """Strings of another shape (a whole message as one string): facts that their shape gives."""
     text = "\n".join(strings)
@@ -183,16 +160,11 @@ def _frame(key: _Key) -> _Frame | None:
     head = _head(first)
     process, state, version, instance, start = head or _Head("", "", "", "", 0)
     frame = _Frame(
-        level=row.level if row else None,
-        task=row.task if row else None,
-        stage=row.stage if row else None,
-        process=process,
-        state=state,
-        version=version,
-        instance=instance,
-        known=row is not None,
+        level=row.level if row else None, task=row.task if row else None,
+        stage=row.stage if row else None, process=process, state=state, version=version,
+        instance=instance, known=row is not None,
         plan=_planned(event_id, start) if row and head else None,
-    )
+    )  # fmt: skip
     if len("".join((provider, *first))) <= _LONGEST_HEAD:
         if len(_frames) >= _FRAMES_KEPT:
             _frames.clear()
@@ -222,27 +194,22 @@ def event_of_strings(
     database: str
     fields: Fields
     if plan is not None:
-        database, fields = _decoded(plan, strings, date_order)
+        fields_of, needed, index, any_file, page_error = plan
+        # An empty string gives what a missing one gives: nothing.
+        lack = needed - len(strings)
+        whole = (*strings, *("",) * lack) if lack > 0 else strings
+        fields = fields_of(whole, date_order)
+        if page_error:
+            add_page_number(fields)
+        database = parse_path(whole[index]) if index >= 0 else ""
+        if any_file and not is_database_path(database):
+            database = ""
     else:
         database, fields = _without_positions(event_id, strings) if known else ("", {})
     return Event(
-        event_id,
-        provider,
-        time,
-        computer,
-        channel,
-        record_id,
-        level or usual,
-        process,
-        state,
-        version,
-        instance,
-        database,
-        task,
-        stage,
-        fields,
-        strings,
-    )
+        event_id, provider, time, computer, channel, record_id, level or usual, process, state,
+        version, instance, database, task, stage, fields, strings,
+    )  # fmt: skip
 
 
 def event_from_strings(
@@ -265,4 +232,6 @@ def event_from_strings(
     Companions of other providers (semantics.md 4) come out with `companion` set.
     """
     around = (provider, event_id, time, computer, channel, record_id, level)
-    return event_of_strings(around, _as_strings(strings), tuple(extra_providers), date_order)
+    # JSON may hold numbers and null in the place of strings.
+    parts = tuple("" if part is None else str(part) for part in strings)
+    return event_of_strings(around, parts, tuple(extra_providers), date_order)

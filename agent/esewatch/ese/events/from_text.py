@@ -1,10 +1,9 @@
 """Events from rendered text: the fallback where an input carries no insertion strings.
 
-English texts are recognised by short key phrases and give the same fields as the
-strings would. Of other languages only process, instance, the database and, for page and
-I/O errors, what numbers tell by their shape is taken: languages order other numbers as they
-like. Of the text of 735 the free-space values are never taken: the message table prints
-wrong ones.
+English texts are recognised by short key phrases and give the same fields as the strings would. Of
+other languages only process, instance, the database and, for page and I/O errors, what numbers tell
+by their shape is taken: languages order other numbers as they like. Of the text of 735 the
+free-space values are never taken: the message table prints wrong ones.
 """
 
 import re
@@ -16,7 +15,7 @@ from esewatch.ese.catalogue.event_row import EventRow
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import Around, event_from_strings, row_of
+from esewatch.ese.events.from_strings import Around, event_of_strings, row_of
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import Fields, lowered, parse_process
 from esewatch.ese.text.hints import fields_of_values, places_of
@@ -182,12 +181,8 @@ def _told(given: int | None, process: _Process, rest: str, order: DateOrder | No
         return _Told(instance, message, event_id, False, "", {})
     bare, whole = uncut(message)
     places = places_of(event_id, bare, whole)
-    if (
-        found is not None
-        and process
-        and whole
-        and _OPENERS.match(lowered(message[:_LONGEST_OPENER]))
-    ):
+    begun = lowered(message[:_LONGEST_OPENER])
+    if found is not None and process and whole and _OPENERS.match(begun):
         remember(event_id, rest, instance, len(rest) - len(message), places)
     values = [(finder, bare[start:end]) for finder, start, end in places]
     return _Told(
@@ -228,18 +223,9 @@ def _from_list(
         event_id = int(named[1])
     if event_id is None:
         return None
-    return event_from_strings(
-        provider=envelope.provider or ((named[2] or named[3]).strip() if named else ""),
-        event_id=event_id,
-        strings=listed,
-        time=envelope.time,
-        computer=envelope.computer,
-        channel=envelope.channel,
-        record_id=envelope.record_id,
-        level=envelope.level,
-        extra_providers=extra_providers,
-        date_order=date_order,
-    )
+    provider = envelope.provider or ((named[2] or named[3]).strip() if named else "")
+    around = (provider, event_id, *envelope[2:])
+    return event_of_strings(around, listed, tuple(extra_providers), date_order)
 
 
 def _joined(text: str) -> str:
@@ -250,11 +236,10 @@ def _joined(text: str) -> str:
     return "\n".join([bare for line in lines if (bare := line.strip())])
 
 
+@lru_cache(maxsize=4096)
 def text_frame(around: Around, head: str) -> TextFrame | None:
-    """The frame of texts of an ESE provider that begin with `head`, `who (pid`, and `) `.
-
-    None where their event depends on more than this. Of `around` time and record id are of each.
-    """
+    """The frame of texts of an ESE provider that begin with `head`, `who (pid`, and `) `. None
+    where their event depends on more than this. Of `around` time and record id are of each."""
     provider, event_id, _, computer, channel, _, level = around
     process, row = _process(head), row_of(provider, event_id)
     if process is None or row is None or not head.isprintable():
@@ -269,10 +254,8 @@ def event_in_frame(
     record_id: int | None,
     date_order: DateOrder | None,
 ) -> Event | None:
-    """The same as `event_from_text` of a text of the frame, with `rest` behind its head.
-
-    None where no text like it was read before.
-    """
+    """The same as `event_from_text` of a text of the frame, with `rest` behind its head. None where
+    no text like it was read before."""
     provider, computer, channel, level, process, row = frame
     recall = recalled(row.event_id, rest, date_order)
     if recall is None:
@@ -282,22 +265,9 @@ def event_in_frame(
         told = _Told(instance, rest[start:], row.event_id, True, database, fields)
         database, fields = _fields(told)
     return Event(
-        row.event_id,
-        provider,
-        time,
-        computer,
-        channel,
-        record_id,
-        level,
-        process.process,
-        process.state,
-        process.version,
-        instance,
-        database,
-        row.task,
-        row.stage,
-        fields,
-    )
+        row.event_id, provider, time, computer, channel, record_id, level, process.process,
+        process.state, process.version, instance, database, row.task, row.stage, fields,
+    )  # fmt: skip
 
 
 def event_from_text(
@@ -320,12 +290,11 @@ def event_from_text(
     description are decoded. Words that are not those of the event: `strings == (message,)`.
     """
     text = _joined(message[:LONGEST_TEXT])
+    envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
     if provider and not is_ese_provider(provider, extra_providers):
-        envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return companion_event(envelope, (), text)
     process, rest = _opening(text)
     if not process.process and (listed := _listed(message[:LONGEST_TEXT])):
-        envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
         return _from_list(text, listed, envelope, extra_providers, date_order)
     told = _told(event_id, process, rest, date_order)
     if told is None or not (provider or (process.process and told.known)):
@@ -333,20 +302,8 @@ def event_from_text(
     row = _row(provider, told)
     database, fields = _fields(told) if row else ("", {})
     return Event(
-        told.event_id,
-        provider or _guessed_provider(process.process, told.instance),
-        time,
-        computer,
-        channel,
-        record_id,
-        level or (row.level if row else None),
-        process.process,
-        process.state,
-        process.version,
-        told.instance,
-        database,
-        row.task if row else None,
-        row.stage if row else None,
-        fields,
-        () if told.known and row else (message,),
-    )
+        told.event_id, provider or _guessed_provider(process.process, told.instance), time,
+        computer, channel, record_id, level or (row.level if row else None), process.process,
+        process.state, process.version, told.instance, database, row.task if row else None,
+        row.stage if row else None, fields, () if told.known and row else (message,),
+    )  # fmt: skip

@@ -7,7 +7,7 @@ it no longer raises it is the level that older engines logged, as far as their t
 No error is lost: one that nothing in esewatch uses and that is not harmless is unexplained.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -111,31 +111,18 @@ CATEGORIES: Mapping[int, str] = MappingProxyType(
     dict(
         enumerate(
             (
-                "GENERAL_CATEGORY",
-                "BUFFER_MANAGER_CATEGORY",
-                "LOGGING_RECOVERY_CATEGORY",
-                "SPACE_MANAGER_CATEGORY",
-                "DATA_DEFINITION_CATEGORY",
-                "DATA_MANIPULATION_CATEGORY",
-                "PERFORMANCE_CATEGORY",
-                "REPAIR_CATEGORY",
-                "CONVERSION_CATEGORY",
-                "ONLINE_DEFRAG_CATEGORY",
-                "SYSTEM_PARAMETER_CATEGORY",
-                "DATABASE_CORRUPTION_CATEGORY",
-                "DATABASE_ZEROING_CATEGORY",
-                "TRANSACTION_MANAGER_CATEGORY",
-                "RFS2_CATEGORY",
-                "OS_SNAPSHOT_BACKUP",
-                "FAILURE_ITEM_CATEGORY",
-                "DEVICE_CATEGORY",
-                "BLOCK_CACHE_CATEGORY",
-                "MAC_CATEGORY",
+                "GENERAL_CATEGORY", "BUFFER_MANAGER_CATEGORY", "LOGGING_RECOVERY_CATEGORY",
+                "SPACE_MANAGER_CATEGORY", "DATA_DEFINITION_CATEGORY", "DATA_MANIPULATION_CATEGORY",
+                "PERFORMANCE_CATEGORY", "REPAIR_CATEGORY", "CONVERSION_CATEGORY",
+                "ONLINE_DEFRAG_CATEGORY", "SYSTEM_PARAMETER_CATEGORY",
+                "DATABASE_CORRUPTION_CATEGORY", "DATABASE_ZEROING_CATEGORY",
+                "TRANSACTION_MANAGER_CATEGORY", "RFS2_CATEGORY", "OS_SNAPSHOT_BACKUP",
+                "FAILURE_ITEM_CATEGORY", "DEVICE_CATEGORY", "BLOCK_CACHE_CATEGORY", "MAC_CATEGORY",
             ),
             start=1,
         )
     )
-)
+)  # fmt: skip
 """Ids of the table that name the categories of events (the task of an EVTX record)."""
 
 _RECOVERY_FAILS = "recovery ends with it, and 454, which is used, follows"
@@ -156,7 +143,8 @@ HARMLESS: Mapping[int, str] = MappingProxyType(
 
 USED: frozenset[int] = frozenset(
     {
-        *(102, 103, 104, 205, *range(210, 212), *range(213, 216), *range(217, 223), 226, 327),
+        *(*range(102, 106), 205, *range(210, 212), *range(213, 216), *range(217, 223), 226),
+        *(*range(300, 303), 304, *range(325, 329)),
         *(398, 399, 413, 428, 429, 445, 447, 448, 454, 455, 465, 467, *range(474, 477)),
         *(481, 482, 492, 494, *range(507, 511), 516, 530, 532, 533, *range(537, 543)),
         *(544, 545, *range(549, 552), 556, 557, 559, 560, 566, *range(568, 571)),
@@ -165,34 +153,22 @@ USED: frozenset[int] = frozenset(
         *range(3001, 3015),
     }
 )
-"""Ids from which state, findings or alerts come: those that the fold names.
-
-It cannot be computed here, where the fold is not known; the tests compare it with the fold.
-"""
+"""Ids from which state, findings or alerts come: those that the fold names. It cannot be computed
+here, where the fold is not known; the tests compare it with the fold."""
 
 
-def _messages() -> Iterator[Message]:
-    for row in CATALOGUE.values():
-        yield Message(row.event_id, row.symbol, row.level, row.raised)
-    for event_id, name, level in _OTHERS:
-        yield Message(event_id, name, level, True)
-    for event_id, name, level in _FORMER:
-        yield Message(event_id, name, level, False)
-    for event_id, name in CATEGORIES.items():
-        yield Message(event_id, name, "information", False)
-
-
-def _by_id() -> Mapping[int, Message]:
-    table: dict[int, Message] = {}
-    for message in _messages():
-        if message.event_id in table:
-            raise ValueError(f"event {message.event_id} stands twice in the message table")
-        table[message.event_id] = message
-    return MappingProxyType(dict(sorted(table.items())))
-
-
-MESSAGES: Mapping[int, Message] = _by_id()
+_ALL = sorted(
+    [
+        *(Message(row.event_id, row.symbol, row.level, row.raised) for row in CATALOGUE.values()),
+        *(Message(*row, raised=True) for row in _OTHERS),
+        *(Message(*row, raised=False) for row in _FORMER),
+        *(Message(event_id, name, "information", False) for event_id, name in CATEGORIES.items()),
+    ]
+)
+MESSAGES: Mapping[int, Message] = MappingProxyType({each.event_id: each for each in _ALL})
 """Event id -> message, in order of id: the whole table."""
+if len(MESSAGES) != len(_ALL):
+    raise ValueError("an event stands twice in the message table")
 
 _BAD = ("error", "critical")
 

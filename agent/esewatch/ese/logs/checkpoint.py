@@ -9,8 +9,7 @@ from typing import Final
 
 import msgspec
 
-from esewatch.ese.logs.attachments import Attachment, attachments
-from esewatch.ese.logs.log_header import NotLog
+from esewatch.ese.logs.log_header import Attachment, NotLog, attachments
 from esewatch.ese.pages import header_fields
 from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.file_types import name_of
@@ -46,7 +45,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def parse_checkpoint(data: bytes) -> Checkpoint | NotLog:
     """Parse the first CHECKPOINT_BYTES of a file, all of it if shorter."""
     copies = [data[at : at + CHECKPOINT_PAGE] for at in (0, CHECKPOINT_PAGE)]
-    good = [len(page) == CHECKPOINT_PAGE and _is_good(page) for page in copies]
+    good = [
+        len(page) == CHECKPOINT_PAGE
+        and (u32(page, _FILE_TYPE_AT), u32(page, 0)) == (_CHECKPOINT, xor_checksum(page))
+        for page in copies
+    ]
     if not any(good):
         types = {u32(page, _FILE_TYPE_AT) for page in copies if len(page) >= _FILE_TYPE_AT + 4}
         if _CHECKPOINT in types and len(data) < CHECKPOINT_PAGE:
@@ -67,7 +70,3 @@ def parse_checkpoint(data: bytes) -> Checkpoint | NotLog:
         header_ok=good[0],
         shadow_header_ok=good[1],
     )
-
-
-def _is_good(page: bytes) -> bool:
-    return u32(page, _FILE_TYPE_AT) == _CHECKPOINT and u32(page, 0) == xor_checksum(page)

@@ -1,6 +1,7 @@
 """The header of a transaction log: which series, which generation, what came before.
 
-Source: LGFILEHDR and ATTACHINFO in log.hxx, the checks in logstream.cxx (ErrLGReadFileHdr),
+Source: LGFILEHDR and ATTACHINFO (the databases that were attached: entries one behind the other, up
+to one whose database number is 0) in log.hxx, the checks in logstream.cxx (ErrLGReadFileHdr),
 DBMS_PARAM and the history of versions in daedef.hxx of the published engine.
 """
 
@@ -10,11 +11,48 @@ from typing import Final
 
 import msgspec
 
-from esewatch.ese.logs.attachments import Attachment, attachments
 from esewatch.ese.pages import header_fields
 from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.file_types import name_of
 from esewatch.ese.pages.header_fields import LogPosition, Signature, u32, u64
+
+_FIXED = 64
+_START = struct.Struct("<BBH")
+_UNICODE = 0x20
+
+
+class Attachment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A database that was attached. `path` is as its server knew it."""
+
+    path: str
+    database_id: int
+    signature: Signature
+    attached: LogPosition | None
+    consistent: LogPosition | None
+
+
+def attachments(area: bytes) -> list[Attachment]:
+    """The entries of `area`; what does not fit ends them."""
+    found: list[Attachment] = []
+    at = 0
+    while at + _FIXED <= len(area):
+        number, flags, size = _START.unpack_from(area, at)
+        names = area[at + _FIXED : at + _FIXED + size]
+        if not number or not size or len(names) < size:
+            break
+        text = names.decode("utf-16-le" if flags & _UNICODE else "latin-1", "replace")
+        found.append(
+            Attachment(
+                path=text.split("\0")[0],
+                database_id=number,
+                signature=header_fields.signature(area, at + 36),
+                attached=header_fields.position(area, at + 20),
+                consistent=header_fields.position(area, at + 28),
+            )
+        )
+        at += _FIXED + size
+    return found
+
 
 LOG_HEADER_BYTES: Final = 4096
 SEGMENT_BYTES: Final = 4096
@@ -46,10 +84,8 @@ _ENGINE_FORMAT_AT = 661
 
 
 class NotLog(msgspec.Struct, frozen=True, gc=False):
-    """The bytes are no log's; `reason` is a sentence on what they are.
-
-    `damaged`: it was a log once, or may have been.
-    """
+    """The bytes are no log's; `reason` is a sentence on what they are. `damaged`: it was a log
+    once, or may have been."""
 
     reason: str
     damaged: bool = False
@@ -156,30 +192,20 @@ def _header(page: bytes) -> LogHeader:
     )
     update_minor = u32(page, 648)
     return LogHeader(
-        generation=generation,
-        created=header_fields.time(page, 16),
-        previous_created=header_fields.time(page, 24),
-        created_raw=page[16:24].hex(),
-        previous_created_raw=page[24:32].hex(),
-        signature=header_fields.signature(page, 44),
-        version=f"{major}.{minor}.{update_major}.{update_minor}",
-        major=major,
-        update_major=update_major,
-        update_minor=update_minor,
-        sector_bytes=sector,
-        sectors=sectors,
-        page_size=page_size or 4096,
-        circular=bool(page[639] & _CIRCULAR),
+        generation=generation, created=header_fields.time(page, 16),
+        previous_created=header_fields.time(page, 24), created_raw=page[16:24].hex(),
+        previous_created_raw=page[24:32].hex(), signature=header_fields.signature(page, 44),
+        version=f"{major}.{minor}.{update_major}.{update_minor}", major=major,
+        update_major=update_major, update_minor=update_minor, sector_bytes=sector, sectors=sectors,
+        page_size=page_size or 4096, circular=bool(page[639] & _CIRCULAR),
         circular_before=bool(page[639] & _CIRCULAR_BEFORE),
-        from_reserve=bool(page[639] & _RESERVED),
-        checkpoint=header_fields.position(page, 640),
-        previous_checksum=u64(page, 653),
-        engine_format=u32(page, _ENGINE_FORMAT_AT),
+        from_reserve=bool(page[639] & _RESERVED), checkpoint=header_fields.position(page, 640),
+        previous_checksum=u64(page, 653), engine_format=u32(page, _ENGINE_FORMAT_AT),
         folder=_folder(page, _SYSTEM_FOLDER_AT + _FOLDER),
         system_folder=_folder(page, _SYSTEM_FOLDER_AT),
         parameters=Parameters(*_PARAMETERS.unpack_from(page, _PARAMETERS_AT)),
         attachments=attachments(page[_ATTACHED_AT : _ATTACHED_AT + _ATTACHED_BYTES]),
-    )
+    )  # fmt: skip
 
 
 def _folder(page: bytes, at: int) -> str:

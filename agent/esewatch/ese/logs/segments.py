@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from esewatch.ese.logs.log_header import SEGMENT_BYTES, LogHeader
-from esewatch.ese.pages.checksum import diagnose
+from esewatch.ese.pages.checksum import corrected_page, diagnose
 from esewatch.ese.pages.kernels import classify
 from esewatch.ese.pages.layout import BLANK, GOOD
 
@@ -85,13 +85,9 @@ class SegmentCheck:
         if self._pending is not None and self._bad is None:
             self._damaged(self._pending, "is damaged, and the file ends before its shadow")
         return Segments(
-            last=self._last,
-            bad=self._bad,
-            reason=self._reason,
-            torn=self._torn,
-            corrected=tuple(self._corrected),
-            checksum=self._checksum,
-        )
+            last=self._last, bad=self._bad, reason=self._reason, torn=self._torn,
+            corrected=tuple(self._corrected), checksum=self._checksum,
+        )  # fmt: skip
 
     def _valid_run(self, data: memoryview, classes: bytes) -> int:
         """Take the segments at the beginning that are all as they should be; their number."""
@@ -138,10 +134,8 @@ class SegmentCheck:
             self._pending = self._next
 
     def _is_shadow(self, segment: bytes | None) -> bool:
-        """True if the segment, valid as the one before, is a copy of that, of whatever log.
-
-        Its checksum alone does not say so: a byte of segment 128 changed whole has that of 127.
-        """
+        """True if the segment, valid as the one before, is a copy of that, of whatever log. Its
+        checksum alone does not say so: a byte of segment 128 changed whole has that of 127."""
         return segment is not None and _POSITION.unpack_from(segment)[:2] == (0, self._next - 1)
 
     def _is_exact_shadow(self, segment: bytes) -> bool:
@@ -169,7 +163,6 @@ class SegmentCheck:
             self._corrected.append(self._next)
 
     def _shadow_of(self, number: int, segment: bytes) -> None:
-        """Judge whether `segment`, the one behind the damaged `number`, is its shadow."""
         shadow = _corrected(segment, number)
         if shadow is None or _POSITION.unpack_from(shadow) != (0, number, self._generation):
             self._damaged(number, "is damaged (checksum)")
@@ -191,7 +184,6 @@ def _places(first: int, count: int) -> tuple[int, int]:
 
 
 def _xor_of_words(words: int, count: int) -> int:
-    """XOR of `count` words of 64 bits."""
     while count > 1:
         half = (count + 1) // 2
         words = (words & ((1 << 64 * half) - 1)) ^ (words >> 64 * half)
@@ -201,12 +193,5 @@ def _xor_of_words(words: int, count: int) -> int:
 
 def _corrected(segment: bytes, number: int) -> bytes | None:
     """The segment as the one of `number`, a flipped bit corrected; None: it is not."""
-    found = diagnose(segment, number)
-    if found.fault is None:
-        return segment
-    if found.fault != "correctable":
-        return None
-    whole = bytearray(segment)
-    for bit in found.bits:
-        whole[bit // 8] ^= 1 << bit % 8
-    return bytes(whole)
+    good = diagnose(segment, number).fault is None
+    return segment if good else corrected_page(segment, number) or None

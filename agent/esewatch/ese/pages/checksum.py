@@ -60,10 +60,8 @@ def xor_checksum(data: bytes) -> int:
 
 
 def page_checksums(page: bytes, number: int) -> tuple[int, ...]:
-    """XOR+ECC of each block (one, or four of a large page): XOR low dword, ECC high dword.
-
-    The first is of the page as it is, so those of blocks 2 to 4 must be stored before.
-    """
+    """XOR+ECC of each block (one, or four of a large page): XOR low dword, ECC high dword. The
+    first is of the page as it is, so those of blocks 2 to 4 must be stored before."""
     size = block_size(len(page))
     first = _checksum(bytes(8) + page[8:size], number)
     if size == len(page):
@@ -88,7 +86,10 @@ def diagnose(page: bytes, number: int, *, last: bool = False) -> Diagnosis:
         return Diagnosis(trailer=True)
     if not _U32.unpack_from(page, FLAGS_OFFSET)[0] & NEW_FORMAT:
         return _diagnose_old(page, number)
-    return _diagnose_new(page, number)
+    stored, computed = _stored(page), page_checksums(page, number)
+    if stored == computed:
+        return _numbered(page, number)
+    return _misplaced(page, number, stored, computed) or _mended(page, number, computed)
 
 
 def corrected_page(page: bytes, number: int) -> bytes:
@@ -113,13 +114,6 @@ def _diagnose_old(page: bytes, number: int) -> Diagnosis:
     if not _is_possible(written_as):
         return Diagnosis(fault="checksum")
     return Diagnosis(fault="wrong_page", written_as=written_as)
-
-
-def _diagnose_new(page: bytes, number: int) -> Diagnosis:
-    stored, computed = _stored(page), page_checksums(page, number)
-    if stored == computed:
-        return _numbered(page, number)
-    return _misplaced(page, number, stored, computed) or _mended(page, number, computed)
 
 
 def _stored(page: bytes | bytearray) -> tuple[int, ...]:
@@ -185,9 +179,7 @@ def _mended(page: bytes, number: int, computed: tuple[int, ...]) -> Diagnosis:
 
 def _located(difference: int, mask: int, *, first: bool) -> int | None:
     """The bit of a block by which stored and computed checksum differ so, None: no single one.
-
-    `mask` is the index of the block's last bit.
-    """
+    `mask` is the index of the block's last bit."""
     ecc, columns = difference >> 32, difference & _LOW
     bit = ecc & 0xFFFF
     if ((ecc >> 16) ^ ecc) & mask != mask or columns.bit_count() != 1 or bit > mask:

@@ -13,19 +13,11 @@ from typing import Final
 from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.layout import PAGE_SIZES
 
-FILE_TYPES: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        0: "unknown",
-        1: "database",
-        2: "streaming file (.stm)",
-        3: "transaction log",
-        4: "checkpoint file (.chk)",
-        5: "temporary database",
-        7: "flush map (.jfm)",
-        10: "revert snapshot (.rbs)",
-        11: "checkpoint of a revert",
-    }
-)
+FILE_TYPES: Final[Mapping[int, str]] = MappingProxyType({
+    0: "unknown", 1: "database", 2: "streaming file (.stm)", 3: "transaction log",
+    4: "checkpoint file (.chk)", 5: "temporary database", 7: "flush map (.jfm)",
+    10: "revert snapshot (.rbs)", 11: "checkpoint of a revert",
+})  # fmt: skip
 """Number at offset 667 -> type of the file."""
 
 _FILE_TYPE = struct.Struct("<667xI")

@@ -39,15 +39,9 @@ _STATED = 240
 _FIELDS = 680
 """Bytes that hold all that is read of a header."""
 _STATES = {
-    1: "just_created",
-    2: "dirty",
-    3: "clean",
-    4: "converting",
-    5: "force_detach",
-    6: "reseeding",
-    7: "dirty_patched",
-    8: "reverting",
-}
+    1: "just_created", 2: "dirty", 3: "clean", 4: "converting", 5: "force_detach", 6: "reseeding",
+    7: "dirty_patched", 8: "reverting",
+}  # fmt: skip
 _FILE_TYPE_AT = 667
 _DATABASE_TYPES = (0, 1)
 """0: databases of engines that had no file type yet."""
@@ -62,10 +56,8 @@ class NotDatabase(msgspec.Struct, frozen=True, gc=False):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The content of the header, from the valid copy, and the state of both copies.
-
-    Times are aware (UTC) or naive (local to the server that wrote them), None: not set.
-    """
+    """The content of the header, from the valid copy, and the state of both copies. Times are aware
+    (UTC) or naive (local to the server that wrote them), None: not set."""
 
     page_size: int
     format: str = ""

@@ -1,7 +1,5 @@
-"""The fields of a database header, and the layout of each in the bytes.
-
-Source: DBFILEHDR, SIGNATURE, BKINFO, LE_LGPOS and LOGTIME in daedef.hxx of the published engine.
-"""
+"""The fields of a database header, and the layout of each in the bytes. Source: DBFILEHDR,
+SIGNATURE, BKINFO, LE_LGPOS and LOGTIME in daedef.hxx of the published engine."""
 
 import struct
 from datetime import UTC, datetime
@@ -28,8 +26,6 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogPosition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A place in the transaction log."""
-
     generation: int
     sector: int
     byte: int
@@ -72,13 +68,11 @@ class BackupRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def u32(page: bytes | memoryview, at: int) -> int:
-    """The unsigned number in 4 bytes."""
     value: int = _U32.unpack_from(page, at)[0]
     return value
 
 
 def u64(page: bytes | memoryview, at: int) -> int:
-    """The unsigned number in 8 bytes."""
     value: int = _U64.unpack_from(page, at)[0]
     return value
 
@@ -97,12 +91,9 @@ def position(page: bytes, at: int) -> LogPosition | None:
 
 
 def signature(page: bytes, at: int) -> Signature:
-    """The 28 bytes of a signature."""
     name = page[at + 12 : at + 12 + _COMPUTER_NAME].split(b"\0")[0]
     return Signature(
-        random=f"{u32(page, at):08x}",
-        created=time(page, at + 4),
-        computer=name.decode("latin-1"),
+        random=f"{u32(page, at):08x}", created=time(page, at + 4), computer=name.decode("latin-1")
     )
 
 
@@ -132,9 +123,7 @@ LOG_TIME_BYTES: Final = 8
 
 def parse_log_time(raw: bytes) -> datetime | None:
     """The time in these 8 bytes: aware where it is UTC, naive where it is local to its server.
-
-    None: not set, or damaged (a month 13).
-    """
+    None: not set, or damaged (a month 13)."""
     second, minute, hour, day, month, year, low, high = raw
     milliseconds = low >> 1 | (high >> 1 & 0x7) << 7
     zone = UTC if low & 1 else None

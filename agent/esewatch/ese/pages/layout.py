@@ -1,8 +1,7 @@
 """The layout of a page and of a database file: sizes, offsets, page numbers, flags.
 
-A file is the header page, its shadow, then page 1, 2, …; the engine's page number of the
-header is -1 and of the shadow 0. Sources: cpage.hxx, daedef.hxx and io.hxx of the
-published engine.
+A file is the header page, its shadow, then page 1, 2, …; the engine's page number of the header is
+-1 and of the shadow 0. Sources: cpage.hxx, daedef.hxx and io.hxx of the published engine.
 """
 
 from typing import Final, Literal

@@ -95,11 +95,6 @@ class HeaderDump(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EseutilRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. `start` and `end` are offsets in the text that `runs` was given.
-
-    `result` is None for what is neither a check nor a header dump of a database.
-    """
-
     start: int
     end: int
     outcome: Outcome
@@ -156,6 +151,8 @@ def _run(text: str, begin: re.Match[str], limit: int, *, last: bool) -> EseutilR
     else:
         outcome = "success" if ended[2] else "failed"
     end = ended.end() if ended else limit
+    # Whole seconds, then milliseconds without leading zeros.
+    whole, thousandths = (ended[3] or ended[5], ended[4] or ended[6]) if ended else ("", "")
     body = Body(text, begin.end(), end)
     database, result = "", None
     if begin[1] in {"CHECKSUM", "FILE DUMP"}:
@@ -167,16 +164,10 @@ def _run(text: str, begin: re.Match[str], limit: int, *, last: bool) -> EseutilR
         end=end,
         outcome=outcome,
         closing=ended[1].strip() if ended else "",
-        seconds=_seconds(ended) if ended else None,
+        seconds=int(whole) + int(thousandths) / 1000 if whole else None,
         database=database,
         result=result,
     )
-
-
-def _seconds(ended: re.Match[str]) -> float | None:
-    """The time taken: whole seconds, then milliseconds without leading zeros."""
-    whole, thousandths = ended[3] or ended[5], ended[4] or ended[6]
-    return int(whole) + int(thousandths) / 1000 if whole else None
 
 
 def _check(body: Body, outcome: Outcome) -> ChecksumRun:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from esewatch.ese.catalogue.event_row import Kind, Param
+from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.strings import (
@@ -35,13 +35,15 @@ _VALUES: dict[Kind, str] = {
     Kind.ADD_SECONDS: _INT,
     Kind.ERROR: rf"-?\d{{1,20}}{_HEXED}|0x[0-9a-f]{{1,16}}",
     Kind.DECIMAL: r"\d{1,12}(?:[.,]\d{1,9})?",
-    Kind.STATS: r"(?:-|\d{1,19})\s*,\s*(?:-|\d{1,19})",
+    Kind.STATS: r"(?:-?\d{1,19}|-)\s*,\s*(?:-?\d{1,19}|-)",
     Kind.SIZE: r"\d{1,12}(?:[.,]\d{1,3})?\s*(?:[kmgt]?b(?:ytes)?)?",
     Kind.TIMING: r"\[1\]\s*\d{1,9}(?:\.\d{1,9})?",
     Kind.OWNED: r"\s*/\s*\d{1,19}\s*=\s*[\d.,]{1,12}",
     Kind.DATE: r"\S.{0,63}?",
 }
 _WORDS = r"\S.{0,1023}?"
+_PATH = r"(?:[a-z]:|\\\\)[^\n\"<>|*?:]{1,1023}?\.[a-z]\w{0,7}"
+"""A whole path without quotes: up to an extension."""
 _TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
 _QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
 _NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
@@ -92,8 +94,6 @@ class Finder(NamedTuple):
 
 
 class HintPlace(NamedTuple):
-    """Place in a text of the value of a parameter."""
-
     finder: Finder
     start: int
     end: int
@@ -105,13 +105,11 @@ def _words(literal: str) -> str:
 
 
 def _before(literal: str) -> str:
-    """The text before the value, with its white space."""
     lead = r"(?<=\s)" if literal[:1] == " " else ""
     return lead + _words(literal) + r"\s*"
 
 
 def _after(literal: str) -> str:
-    """The text after the value, with its white space."""
     if not literal.strip():
         return r"\s"
     lead = r"\s+" if literal[:1] == " " else r"\s*"
@@ -133,6 +131,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
+def _sought(hint: str, kind: Kind) -> re.Pattern[str] | _Labelled:
+    is_label = hint.startswith("=")
+    return _labelled(hint[1:], _VALUES[kind]) if is_label else _compiled(_pattern(hint, kind))
+
+
 def _pattern(hint: str, kind: Kind) -> str:
     left, _, right = hint.partition("{}")
     if left.endswith("'") and right.startswith("'"):
@@ -140,10 +143,12 @@ def _pattern(hint: str, kind: Kind) -> str:
         return _before(left[:-1]) + _QUOTES.format(_WORDS) + end
     before = _before(left) if left else r"(?<![\w.,'’-])"
     value = _VALUES.get(kind, _WORDS)
+    if right[-1:] == "." and kind not in _VALUES:
+        return rf"{before}({_PATH}|{value}){_after(right)}(?=\s|$)"
     if right:
         return rf"{before}({value}){_after(right)}"
     if kind in (Kind.DATABASE, Kind.FILE):
-        return rf"{before}({_TOKEN})(?=[.,;:]?(?:\s|$))"
+        return rf"{before}({_PATH}|{_TOKEN})(?=[.,;:]?(?:\s|$))"
     if kind in _NUMBERS:
         return rf"{before}({value})(?!\w)"
     if kind in _VALUES:
@@ -151,21 +156,12 @@ def _pattern(hint: str, kind: Kind) -> str:
     return rf"{before}([^\n]{{1,1024}}?)(?=\.?\s*(?:\n|$))"
 
 
-def _patterns(param: Param) -> tuple[re.Pattern[str] | _Labelled, ...]:
-    return tuple(
-        _labelled(hint[1:], _VALUES[param.kind])
-        if hint.startswith("=")
-        else _compiled(_pattern(hint, param.kind))
-        for hint in param.hints
-    )
-
-
 @cache
 def _finders(event_id: int) -> tuple[Finder, ...]:
     return tuple(
-        Finder(param.name, param.kind, WRITERS.get(param.kind), _patterns(param))
-        for param in CATALOGUE[event_id].params
-        if param.hints
+        Finder(name, kind, WRITERS.get(kind), tuple(_sought(hint, kind) for hint in hints))
+        for name, kind, hints in CATALOGUE[event_id].params
+        if hints
     )
 
 
@@ -181,10 +177,8 @@ def _place(finder: Finder, low: str, whole: bool) -> HintPlace | None:
 
 
 def places_of(event_id: int, text: str, whole: bool) -> list[HintPlace]:
-    """Places of the values of a known event in its English text.
-
-    `text` has single line feeds for line breaks; `whole` says that it is not cut.
-    """
+    """Places of the values of a known event in its English text. `text` has single line feeds for
+    line breaks; `whole` says that it is not cut."""
     low = lowered(text)
     found = (_place(finder, low, whole) for finder in _finders(event_id))
     return [place for place in found if place is not None]
@@ -204,10 +198,8 @@ def database_of(values: Iterable[tuple[Finder, str]]) -> str:
 def fields_of_values(
     event_id: int, values: Sequence[tuple[Finder, str]], date_order: DateOrder | None
 ) -> tuple[str, Fields]:
-    """Database and fields of an event from what stands in its text for its parameters.
-
-    The names and values are those that the positional strings give.
-    """
+    """Database and fields of an event from what stands in its text for its parameters. The names
+    and values are those that the positional strings give."""
     row = CATALOGUE[event_id]
     fields: Fields = dict(row.constants)
     for finder, value in values:

@@ -30,10 +30,8 @@ def _by_weight() -> tuple[tuple[int, tuple[str, ...]], ...]:
 
 @cache
 def _by_word() -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
-    """The rarest whole word of each id's phrases -> places in `_by_weight`; places without one.
-
-    The first and last word of a phrase may be parts of words of the text.
-    """
+    """The rarest whole word of each id's phrases -> places in `_by_weight`; places without one. The
+    first and last word of a phrase may be parts of words of the text."""
     inner = [
         {word for phrase in phrases for word in phrase.split()[1:-1]} for _, phrases in _by_weight()
     ]

@@ -109,11 +109,8 @@ def _any_code(code: re.Match[str]) -> str:
 def remember(
     event_id: int, text: str, instance: str, start: int, places: Sequence[HintPlace]
 ) -> None:
-    """Learn from a whole text that has the words of the event.
-
-    `start` is where the message begins in `text`, with words of ESE; in the message
-    are the `places`.
-    """
+    """Learn from a whole text that has the words of the event. `start` is where the message begins
+    in `text`, with words of ESE; in the message are the `places`."""
     if len(text) > _LONGEST or not _is_plain(event_id):
         return
     places = [HintPlace(finder, start + at, start + end) for finder, at, end in places]
@@ -139,11 +136,9 @@ def _trust(
 ) -> bool:
     """Trust the reader for the free pieces of this text, if it found the same as the hints."""
     match = reader.pattern.fullmatch(text)
-    if match is None or match.end(1) != start:
+    if match is None or match.end(1) != start or any("\n" in text[a:b] for _, a, b in places):
         return False
     if [HintPlace(finder, *match.span(group + 1)) for finder, group in reader.steps] != places:
-        return False
-    if any("\n" in text[at:end] for _, at, end in places):
         return False
     if len(reader.known) >= _KNOWN:
         reader.known.clear()
@@ -212,7 +207,6 @@ def _is_long(text: str, place: HintPlace) -> bool:
 
 
 def _pieces(text: str, start: int, free: set[_Span]) -> Iterator[_Piece]:
-    """The free spans, and the numbers between them."""
     at = start
     for span in [*sorted(free), (len(text), len(text))]:
         for number in _NUMBER.finditer(text, at, span[0]):
@@ -223,10 +217,8 @@ def _pieces(text: str, start: int, free: set[_Span]) -> Iterator[_Piece]:
 
 
 def _fixed(text: str, pieces: list[_Piece]) -> set[_Piece] | None:
-    """Numbers whose length matters: they may be parts of a grouped one, or are very long.
-
-    None when pieces touch, so that the end of one cannot be told.
-    """
+    """Numbers whose length matters: they may be parts of a grouped one, or are very long. None when
+    pieces touch, so that the end of one cannot be told."""
     fixed = {piece for piece in pieces if piece.end - piece.start > _DIGITS}
     for one, other in pairwise(pieces):
         between = text[one.end : other.start]
@@ -238,10 +230,12 @@ def _fixed(text: str, pieces: list[_Piece]) -> set[_Piece] | None:
 
 
 def _one(text: str, piece: _Piece, fixed: set[_Piece]) -> str:
-    """The pattern of a piece. That of a free one goes to the character behind it, no further."""
+    """The pattern of a piece. That of a free one goes to the character behind it, no further; a
+    point may also stand in a path."""
     shown = text[piece.start : piece.end]
     if piece.free:
-        return rf"[^{re.escape(text[piece.end])}]++" if piece.end < len(text) else r"[^\n]++"
+        behind = text[piece.end : piece.end + 1].strip(".")
+        return rf"[^{re.escape(behind)}]++" if behind else r"[^\n]+"
     hexed = shown[1:2] in ("x", "X")
     count = len(shown) - 2 * hexed
     size = f"{{{count}}}" if piece in fixed else f"{{1,{_DIGITS}}}"

@@ -24,16 +24,6 @@ SHAPED: frozenset[int] = frozenset(
 """Events whose file, offset, size, error and page stand in the text by shape."""
 
 
-def _numbers(text: str) -> list[tuple[int, int]]:
-    """(value, digits of its hex form) of every number that prints both forms alike."""
-    found = []
-    for match in _NUMBER.finditer(text):
-        value, hexed = int(match[1]), int(match[2], 16)
-        if hexed in (value, value + 2**32):
-            found.append((value, len(match[2])))
-    return found
-
-
 def _add_pages(event_id: int, fields: Fields, pages: list[int]) -> None:
     """Offset and size give the page exactly; only without them a number of the text does."""
     add_page_number(fields)
@@ -58,7 +48,10 @@ def fields_of_shapes(event_id: int, text: str, known: Fields) -> tuple[str, Fiel
     fields: Fields = dict(known)
     flat = text[:_LONGEST].replace("\n", " ")
     pages = []
-    for value, digits in _numbers(flat):
+    for match in _NUMBER.finditer(flat):
+        value, digits = int(match[1]), len(match[2])
+        if int(match[2], 16) not in (value, value + 2**32):
+            continue  # a number that does not print both forms alike
         if value < 0:
             fields.setdefault("error", value)
         elif digits == 16:

@@ -44,10 +44,10 @@ _QUOTED = re.compile(
     )
     + ")"
 )
-_KNOWN = r"\.(?:edb|dit|mdb|sdb|dat|db)"
+_KNOWN = r"\.(?:edb|dit|mdb|sdb|dat|db|que)"
 _BARE = re.compile(
-    rf"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\"'<>|*?:\n]{{1,255}}?{_KNOWN}(?=[\s,.:;()]|$)",
-    re.IGNORECASE,
+    rf"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\"'<>|*?:\n]{{1,255}}?{_KNOWN}(?![a-z0-9_\\/-]|\.\w)",
+    re.IGNORECASE | re.ASCII,
 )
 _DATABASE = re.compile(rf"{_ROOT}.*[^\\/.]\.\w{{1,8}}|.+{_KNOWN}", re.IGNORECASE)
 
@@ -68,15 +68,12 @@ def named_database(event_id: int, text: str, *, whole: bool) -> str:
     params = CATALOGUE[event_id].params if event_id in CATALOGUE else ()
     if not any(param.kind in (Kind.DATABASE, Kind.FILE) for param in params):
         return ""
-    found = [path for path in quoted_paths(text) if _is_database(path)]
+    # Not a log or a folder; a name without a folder only with the extension of a database.
+    paths = quoted_paths(text)
+    found = [path for path in paths if is_database_path(path) and _DATABASE.fullmatch(path)]
     if not found and whole:
         flat = text[:_LONGEST].replace("\n", " ")
         found = list(dict.fromkeys(_BARE.findall(flat)))
     if len(found) == 1 or (found and params[0].kind is Kind.DATABASE):
         return found[0]
     return ""
-
-
-def _is_database(path: str) -> bool:
-    """Not a log or a folder; a name without a folder only with the extension of a database."""
-    return is_database_path(path) and _DATABASE.fullmatch(path) is not None

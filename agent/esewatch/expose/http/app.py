@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
+from esewatch import crash
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.formatting import iso_time
 from esewatch.expose.http.database_list import (
     list_csv,
     list_page,
     listing,
+    overview_json,
     refreshing,
     wanted,
 )
-from esewatch.expose.http.overview_json import overview_json
 from esewatch.expose.http.requests import (
     JOURNAL_HEADER,
     JSON,
@@ -83,16 +84,12 @@ class DaemonView(Protocol):
         """Return the page of one database, by its labels; None when it is not known."""
 
     def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known, JournalError when that
-        is not stored.
-        """
+        """Drop a database. Raises EsewatchError when it is not known, JournalError when that is not
+        stored."""
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
-        """Acknowledge known bad pages (none named: all, and damage).
-
-        Raises EsewatchError when the database or a page is not known, JournalError when that is
-        not stored.
-        """
+        """Acknowledge known bad pages (none named: all, and damage). Raises EsewatchError when the
+        database or a page is not known, JournalError when that is not stored."""
 
     def reload(self) -> None:
         """Reload the configuration. Raises EsewatchError when the old one stays in use."""
@@ -138,10 +135,8 @@ Body = TypeVar("Body", _Forget, _Ack)
 
 
 class App:
-    """The ASGI application. `body_seconds` is the time limit for a request's body.
-
-    `web` decides who may ask, for any page; None: everybody.
-    """
+    """The ASGI application. `body_seconds` is the time limit for a request's body. `web` decides
+    who may ask, for any page; None: everybody."""
 
     def __init__(
         self,
@@ -168,10 +163,7 @@ class App:
             "/api/v1/advice": self._advice,
         }
         self._health: dict[str, Handler] = {"/-/healthy": _healthy, "/-/ready": self._ready}
-        self._post: dict[str, Handler] = {
-            "/api/v1/forget": self._forget,
-            "/api/v1/ack": self._ack,
-        }
+        self._post: dict[str, Handler] = {"/api/v1/forget": self._forget, "/api/v1/ack": self._ack}
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """One connection's request, or the start and end of the server."""
@@ -181,7 +173,10 @@ class App:
             # Of this event loop: a server that begins again has another one.
             self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
             self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
-            await _lifespan(receive, send)
+            stage = ""
+            while stage != "lifespan.shutdown":
+                stage = (await receive())["type"]
+                await send({"type": f"{stage}.complete"})
         else:
             await send({"type": "websocket.close"})
 
@@ -194,7 +189,8 @@ class App:
             return
         except RefusedError as refused:
             response = _refusal(refused)
-        except Exception:
+        except Exception as error:
+            crash.if_short(error)
             log.exception("%s %s failed", scope["method"], scope["path"][:200])
             response = _refusal(
                 RefusedError(500, "This page failed. The log of esewatch says why.")
@@ -384,13 +380,14 @@ class App:
 
     def _asked(self, request: Request, body: type[Body]) -> Body:
         """The body of a request to change the journal. Raises RefusedError where another is meant.
-
-        A command names the journal of its own configuration; others may leave it out.
-        """
+        A command names the journal of its own configuration; others may leave it out."""
         meant, kept = request.headers.get(JOURNAL_HEADER), self._view.journal
         if meant is not None and kept is not None and meant != journal_number(kept):
             raise RefusedError(409, "This esewatch has another journal than the one that is meant.")
-        return _decode(request, body)
+        try:
+            return msgspec.json.decode(request.body, type=body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise RefusedError(400, f"The body of the request is not valid: {error}") from None
 
     def _forget(self, request: Request) -> Response:
         what = self._asked(request, _Forget)
@@ -449,18 +446,3 @@ def _refusal(refused: RefusedError) -> Response:
     return Response(
         body=body.encode("utf-8", "replace"), status=refused.status, headers=refused.headers
     )
-
-
-def _decode(request: Request, body: type[Body]) -> Body:
-    try:
-        return msgspec.json.decode(request.body, type=body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise RefusedError(400, f"The body of the request is not valid: {error}") from None
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        stage = (await receive())["type"]
-        await send({"type": f"{stage}.complete"})
-        if stage == "lifespan.shutdown":
-            return

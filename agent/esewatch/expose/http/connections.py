@@ -283,7 +283,7 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         self._pool = executor
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """End the threads. asyncio starts one more for that, and waits for it to begin."""
+        """End the threads, without waiting for one that makes a page."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 

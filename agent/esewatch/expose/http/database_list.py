@@ -1,19 +1,22 @@
-"""The databases that an address asks for: searched, filtered, sorted, a page at a time.
-
-The page, the CSV and the JSON of one address hold the same databases in the same order.
-"""
+"""The databases that an address asks for: searched, filtered, sorted, a page at a time. The page,
+the CSV and the JSON of one address hold the same databases in the same order."""
 
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from esewatch.advice.forecast.verdict import AT_RISK, UNKNOWN, UNVERIFIED, VERDICTS, Verdict
+import msgspec
+
+from esewatch.advice.forecast.verdict import AT_RISK, UNSEEN, UNVERIFIED, VERDICTS, Verdict
+from esewatch.advice.not_judged import seen
 from esewatch.expose.formatting import iso_time
 from esewatch.expose.pages.database_table import row_of, shown_verdict
 from esewatch.expose.pages.overview import DatabaseFigures, Overview
 from esewatch.expose.pages.rendering import render
+from esewatch.expose.pages.summary import Summary
+from esewatch.fold.state.state import UNLOCATED, BadPage
 
 ROWS = 100
 """Of one page: it stays below 300 KB."""
@@ -34,21 +37,10 @@ _SORTS: Mapping[str, tuple[str, Callable[[DatabaseFigures], tuple[object, ...]] 
     "size": ("largest first", lambda each: (-(each.size_bytes or 0.0), each.computer)),
 }
 COLUMNS = (
-    "verdict",
-    "name",
-    "computer",
-    "database",
-    "role",
-    "tier",
-    "last_verified",
-    "verification_deadline_seconds",
-    "known_bad_pages",
-    "size_bytes",
-    "free_bytes",
-    "findings",
-    "reasons",
-    "corrected_pages",
-)
+    "verdict", "name", "computer", "database", "role", "tier", "last_verified",
+    "verification_deadline_seconds", "known_bad_pages", "size_bytes", "free_bytes", "findings",
+    "reasons", "corrected_pages",
+)  # fmt: skip
 
 
 class ListQuery(NamedTuple):
@@ -71,8 +63,6 @@ class ListQuery(NamedTuple):
 
 
 class DatabaseList(NamedTuple):
-    """The databases of a view."""
-
     wanted: ListQuery
     found: tuple[DatabaseFigures, ...]
     """All that are asked for, in their order."""
@@ -115,7 +105,6 @@ def refreshing(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def listing(view: Overview, asked: ListQuery) -> DatabaseList:
-    """The databases asked for."""
     found = [each for each in view.databases if _fits(each, asked)]
     key = _SORTS[asked.sort][1]
     return DatabaseList(asked, tuple(found if key is None else sorted(found, key=key)))
@@ -126,11 +115,13 @@ def has_verdict(figures: DatabaseFigures, verdict: Verdict) -> bool:
     if shown_verdict(figures) == verdict:
         return True
     names = set(_findings(figures))
+    if verdict == "unproven":
+        return figures.tier == "watched" and seen(figures.tier, figures.advice).unproven
     if verdict == "unverified":
         return not UNVERIFIED.isdisjoint(names)
     if verdict == "writes_at_risk":
         return AT_RISK in names
-    return verdict == "blind" and (figures.behind or UNKNOWN in names)
+    return verdict == "blind" and (figures.behind or not UNSEEN.isdisjoint(names))
 
 
 def _fits(each: DatabaseFigures, asked: ListQuery) -> bool:
@@ -174,21 +165,11 @@ def list_csv(found: Iterable[DatabaseFigures]) -> str:
     writer.writerow(COLUMNS)
     for each in found:
         cells = (
-            shown_verdict(each),
-            each.name,
-            each.computer,
-            each.database,
-            each.role,
-            each.tier,
-            iso_time(each.last_verified) or "",
-            _number(each.verification_deadline),
-            each.bad,
-            _number(each.size_bytes),
-            _number(each.free_bytes),
-            " ".join(_findings(each)),
-            "; ".join(each.reasons),
-            each.bad_pages.get("corrected", 0),
-        )
+            shown_verdict(each), each.name, each.computer, each.database, each.role, each.tier,
+            iso_time(each.last_verified) or "", _number(each.verification_deadline), each.bad,
+            _number(each.size_bytes), _number(each.free_bytes), " ".join(_findings(each)),
+            "; ".join(each.reasons), each.bad_pages.get("corrected", 0),
+        )  # fmt: skip
         writer.writerow([_cell(value) for value in cells])
     return out.getvalue()
 
@@ -201,3 +182,78 @@ def _cell(value: object) -> str:
     """A text that a spreadsheet would run begins with an apostrophe: names are of anybody."""
     text = str(value)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def overview_json(view: Overview, found: Iterable[DatabaseFigures] | None = None) -> bytes:
+    """`/api/v1/databases`: `{"time": …, "fleet": {…}, "databases": [{…}]}`, times in ISO 8601.
+
+    `found` are the databases that are asked for, None: all. `fleet` always counts all.
+
+    A key is absent when it is unknown: a number of the fleet where nothing was judged for it, then
+    `not_judged` says why and what to do.
+    """
+    return msgspec.json.encode(
+        {
+            "time": iso_time(view.now),
+            "fleet": _fleet_json(view.fleet),
+            "databases": [
+                _database_json(figures) for figures in (view.databases if found is None else found)
+            ],
+        }
+    )
+
+
+def _fleet_json(fleet: Summary) -> dict[str, Any]:
+    heard, proven, unproven = fleet.basis[:3]
+    row: dict[str, Any] = {
+        "bad": fleet.bad if fleet.bad or proven else None,
+        "unverified": fleet.unverified if fleet.unverified or heard > unproven else None,
+        "writes_at_risk": fleet.writes_at_risk if fleet.writes_at_risk or heard else None,
+        "blind": [{"name": each.name, "why": each.why} for each in fleet.blind],
+        "unproven": unproven,
+        "judged": heard,
+        "not_judged": fleet.basis.sentence or None,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _bad_page_json(bad: BadPage) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "page_number": None if bad.page == UNLOCATED else bad.page,
+        "kind": bad.kind,
+        "first": iso_time(bad.first),
+        "last": iso_time(bad.last),
+        "found_in_history": bad.history,
+        "pages": bad.pages,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _database_json(figures: DatabaseFigures) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "computer": figures.computer,
+        "ese_instance": figures.ese_instance or None,
+        "database": figures.database,
+        "name": figures.name,
+        "path": figures.path,
+        "tier": figures.tier,
+        "model": figures.model,
+        "role": figures.role or None,
+        "status": figures.status,
+        "verdict": figures.verdict,
+        "behind": figures.behind,
+        "reasons": figures.reasons,
+        "running": figures.running,
+        "interrupted": figures.interrupted,
+        "collisions": figures.collisions,
+        "last_defrag_completed": iso_time(figures.last_defrag),
+        "last_checksum_completed": iso_time(figures.last_checksum),
+        "ratio": figures.ratio,
+        "known_bad_pages": figures.bad_pages,
+        "bad_pages": [_bad_page_json(bad) for bad in figures.bad_page_list],
+        "verified": {by: iso_time(time) for by, time in figures.verified.items()},
+        "verification_deadline_seconds": figures.verification_deadline,
+        "size_bytes": figures.size_bytes,
+        "free_bytes": figures.free_bytes,
+    }
+    return {key: value for key, value in row.items() if value is not None}

@@ -16,10 +16,8 @@ _NOT_LOCAL = frozenset({"origin", "forwarded", "via", "x-real-ip", "sec-fetch-si
 _FORWARDED = "x-forwarded-"
 
 DROPPED = 1 << 20
-"""Bytes of a refused body that are discarded, so that its sender can read the reason.
-
-A connection that is closed while bytes of its client wait is reset, answer included.
-"""
+"""Bytes of a refused body that are discarded, so that its sender can read the reason. A connection
+that is closed while bytes of its client wait is reset, answer included."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -95,10 +93,8 @@ class Incoming:
 
 
 def asked(request: Request) -> dict[str, str]:
-    """The fields of the query, the last of each name.
-
-    Raises RefusedError where there are more than any page asks for.
-    """
+    """The fields of the query, the last of each name. Raises RefusedError where there are more than
+    any page asks for."""
     text = request.query.decode("latin-1")
     try:
         fields = parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)

@@ -8,20 +8,19 @@ import contextlib
 import logging
 import socket
 import threading
-import time
 from collections.abc import Awaitable, Callable
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
 from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
+from esewatch import crash
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.connections import AHEAD, ConnectionLimits, GuardedLoop, Secure
 from esewatch.model import EsewatchError
 from esewatch.names import reason_of
-from esewatch.threads import Worker, Workers
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +30,6 @@ WATCH_SECONDS = 0.5
 
 _START_SECONDS = 10.0
 """The thread that serves has to listen within this time."""
-
-_LOOK_SECONDS = 0.05
-"""Interval of the looks whether that thread has ended instead."""
 
 THREADS = 6
 """Threads that make answers: more than pages are made at once, so that a scrape never waits."""
@@ -125,10 +121,9 @@ class HttpServer:
         self._app = app
         self._limits = limits or Limits()
         self._open = ConnectionLimits(self._limits.connections)
-        self._serves = self._complained = False
         self._secure = secure
         self._address = address
-        self._thread: Worker | None = None
+        self._thread: threading.Thread | None = None
         self._listening = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -145,52 +140,21 @@ class HttpServer:
 
     def start(self) -> None:
         """Listen and serve. Raises EsewatchError when the address is not available."""
-        self._begin()
-        self._serves = True
-
-    def watch(self) -> None:
-        """Serve again where the thread that serves has ended: it may have found no memory.
-
-        Called by the owner from time to time. The clients of that thread are cut off.
-        """
-        if not self._serves or (self._thread is not None and self._thread.running):
-            return
-        try:
-            self._begin()
-        except (EsewatchError, MemoryError, OSError, RuntimeError) as error:
-            if not self._complained:
-                log.error(
-                    "the HTTP server on %s does not serve: %s", self.address, reason_of(error)
-                )
-            self._complained = True
-        else:
-            self._complained = False
-            log.warning("the HTTP server on %s had ended and serves again", self.address)
-
-    def _begin(self) -> None:
-        self._open = ConnectionLimits(self._limits.connections)
-        self._listening.clear()
         bound = _listen(self._address)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)  # of each connection
         self._address = format_address(*bound.getsockname()[:2])
-        try:
-            self._thread = Worker(partial(self._run, bound))
-        except (RuntimeError, MemoryError) as error:
-            bound.close()
-            raise EsewatchError(f"no thread for the HTTP server: {error}") from None
-        end = time.monotonic() + _START_SECONDS
-        while not self._listening.wait(_LOOK_SECONDS):
-            if self._thread.running and time.monotonic() < end:
-                continue
-            self._end()
+        self._thread = threading.Thread(target=self._run, args=(bound,), daemon=True)
+        self._thread.start()
+        if not self._listening.wait(_START_SECONDS):
+            self.stop()
             raise EsewatchError(f"the HTTP server did not start on {self._address}")
+
+    def is_alive(self) -> bool:
+        """False when the thread that serves has ended."""
+        return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
         """Answer open requests, for at most two seconds, then release the address."""
-        self._serves = False
-        self._end()
-
-    def _end(self) -> None:
         thread, loop, stop = self._thread, self._loop, self._stop
         if thread is None:
             return
@@ -199,7 +163,7 @@ class HttpServer:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(stop.set)
         thread.join(4.5)
-        if thread.running:
+        if thread.is_alive():
             log.warning("the HTTP server on %s is still busy and is not waited for", self.address)
         self._thread = None
 
@@ -214,15 +178,13 @@ class HttpServer:
                 runner.run(self._serve(bound))
         except asyncio.CancelledError:
             log.debug("requests were cut off at the end")
-        except Exception:
-            log.critical("the HTTP server on %s ended", self.address, exc_info=True)
         finally:
             bound.close()
 
     async def _serve(self, bound: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quietly)
-        loop.set_default_executor(Workers(THREADS))
+        loop.set_default_executor(ThreadPoolExecutor(THREADS))
         self._loop, self._stop = loop, asyncio.Event()
         watch = asyncio.create_task(self._watch(self._stop))
         try:
@@ -238,6 +200,9 @@ class HttpServer:
         self._open.begin(peer)
         try:
             await self._app(scope, receive, send)
+        except Exception as error:
+            crash.if_short(error)
+            raise
         finally:
             self._open.end(peer)
 
@@ -252,4 +217,5 @@ class HttpServer:
 
 def _quietly(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Drop log messages that a hostile client provokes in the server: they would fill the log."""
+    crash.if_short(context.get("exception"))
     log.debug("%s", context.get("message"), exc_info=context.get("exception"))

@@ -30,8 +30,7 @@ _LARGEST = 1 << 20
 """Bytes of a certificate or key file."""
 _BUFFER = 16 << 10
 """Receive buffer of each connection: a record of TLS. asyncio's own 256 KiB would be 64 MiB where
-all connections are taken.
-"""
+all connections are taken."""
 
 
 class Tls(NamedTuple):

@@ -16,7 +16,9 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from esewatch import __version__
+from esewatch.advice.base.left_out import LeftOut, leaving_out
 from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.findings.silence import last_records
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.config import Settings, window_for
 from esewatch.ese.pages import kernels
@@ -27,26 +29,80 @@ from esewatch.expose.metrics.collectors.backup_families import (
     snapshots_by_database,
 )
 from esewatch.expose.metrics.collectors.database_families import Traits, add_database
-from esewatch.expose.metrics.collectors.engine_families import add_engine_errors
-from esewatch.expose.metrics.collectors.metered_families import add_metered
 from esewatch.expose.metrics.collectors.policy_families import (
     add_default_policy,
-    add_source_policy,
     database_policy,
 )
-from esewatch.expose.metrics.collectors.samples import Samples
+from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.fold.identity.dropped_names import OTHER_EVENT
-from esewatch.fold.identity.identity import device_of
+from esewatch.fold.identity.identity import device_of, tier
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.instances.backups import at_work, together
 from esewatch.fold.instances.counters_present import counters_present
+from esewatch.fold.instances.engine_errors import (
+    OF_COMPUTER,
+    Dealt,
+    acknowledgements,
+    of_all,
+    open_errors,
+)
 from esewatch.fold.instances.log_disks import log_disks
+from esewatch.fold.readings import current
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rebuilt import unrebuilt
-from esewatch.fold.state.state import BackupTotals, SourceState, State
+from esewatch.fold.state.state import SEPARATOR, BackupTotals, Metered, SourceState, State
 from esewatch.names import printable
+
+UNDIVIDED = SEPARATOR + "all"
+"""Ends the key of a counter that counts all phases together."""
+
+
+def add_metered(out: Samples, owner: Labels, metered: Metered, now: float) -> None:
+    """Add the totals and the fresh levels of one owner; `owner` are its labels."""
+    shown: dict[str, float | None] = {
+        **metered.totals,
+        **{key: current(level, now) for key, level in metered.levels.items()},
+    }
+    phases = (key for key in shown if SEPARATOR in key and not key.endswith(UNDIVIDED))
+    divided = {key.rpartition(SEPARATOR)[0] + UNDIVIDED for key in phases}
+    for key, value in sorted(shown.items()):
+        if key in divided:
+            # The same requests again, not separated by phase.
+            continue
+        metric, *labels = key.split(SEPARATOR)
+        row = CATALOGUE.get(metric)
+        if row is None:
+            continue
+        further = dict(zip(row.labels[len(owner) :], map(printable, labels), strict=True))
+        out.add(metric, {**owner, **further}, value)
+
+
+def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:
+    """Instances with a watched or observed database expose the kinds that they logged; others only
+    damaged memory: that concerns all databases of the computer."""
+    shown = [each for each in state.databases.values() if tier(each, settings) != "ignored"]
+    instances = acknowledgements(shown)
+    computers: dict[str, Dealt] = {}
+    for (computer, _), dealt in instances.items():
+        computers[computer] = of_all([dealt, computers.get(computer, {})])
+    for key, instance in sorted(state.instances.items()):
+        for kind, (count, last) in sorted(instance.errors.items()):
+            whole = kind == OF_COMPUTER
+            dealt_with = computers.get(instance.computer) if whole else instances.get(key)
+            if dealt_with is None:
+                continue
+            still = open_errors(instance, dealt_with)
+            labels = {
+                "computer": printable(instance.computer),
+                "ese_instance": printable(instance.ese_instance),
+                "kind": kind,
+            }
+            out.add("ese_engine_errors_total", labels, count)
+            out.add("ese_engine_error_last_timestamp_seconds", labels, last)
+            out.add("ese_engine_errors_open", labels, still[kind])
+
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
 COMMIT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -58,20 +114,25 @@ GAP_SECONDS = "ese_unsampled_seconds_total"
 
 
 def families(
-    state: State, settings: Settings, now: float, known: AllDerived | None = None
+    state: State,
+    settings: Settings,
+    now: float,
+    known: AllDerived | None = None,
+    *,
+    left_out: LeftOut | None = None,
 ) -> list[Metric]:
     """All families of the state at `now` (epoch seconds), fresh; equal states in equal order.
-
-    `known` is the result of `derived` for the same state, where it is at hand.
-    """
+    `known` is the result of `derived` for the same state, where it is at hand."""
     out = Samples()
     add_hosts(out, state, now)
     _add_sources(out, state)
     add_default_policy(out, settings)
-    add_source_policy(out, settings)
+    for computer, last in sorted(last_records(state).items()):
+        labels = {"computer": printable(computer)}
+        out.add("ese_computer_last_record_timestamp_seconds", labels, last)
     add_instances(out, state, settings, now)
     add_devices(out, state, now)
-    add_databases(out, state, settings, now, known or derived(state, settings))
+    add_databases(out, state, settings, now, known or derived(state, settings), left_out=left_out)
     add_backup_jobs(out, state)
     add_sql_databases(out, state, settings)
     out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
@@ -93,10 +154,8 @@ def own_families(
     kernel: str = kernels.NAME,
     proc: str = "/proc",
 ) -> list[Metric]:
-    """Families about the running program, fresh, sorted by name.
-
-    Those of the process exist where the system has a `proc` file system.
-    """
+    """Families about the running program, fresh, sorted by name. Those of the process exist where
+    the system has a `proc` file system."""
     out = Samples()
     build = {"version": version, "python_version": python_version, "kernel": kernel}
     out.add("esewatch_build_info", build, 1)
@@ -108,7 +167,6 @@ def own_families(
 
 
 def add_hosts(out: Samples, state: State, now: float) -> None:
-    """Add what belongs to computers and to no database."""
     present = counters_present(state)
     for key, host in sorted(state.hosts.items()):
         computer = printable(host.computer)
@@ -163,10 +221,8 @@ def _add_source(out: Samples, source: SourceState) -> None:
 
 
 def add_instances(out: Samples, state: State, settings: Settings, now: float) -> None:
-    """Add the totals and levels of ESE instances, and the errors of those with a database.
-
-    Of the hosts the free space of volumes is read.
-    """
+    """Add the totals and levels of ESE instances, and the errors of those with a database. Of the
+    hosts the free space of volumes is read."""
     for _, instance in sorted(state.instances.items()):
         labels = {
             "computer": printable(instance.computer),
@@ -183,7 +239,6 @@ def add_instances(out: Samples, state: State, settings: Settings, now: float) ->
 
 
 def add_devices(out: Samples, state: State, now: float) -> None:
-    """Add the totals and levels of whole disks."""
     for _, device in sorted(state.devices.items()):
         labels = {"computer": printable(device.computer), "device": printable(device.device)}
         add_metered(out, labels, device, now)
@@ -195,8 +250,9 @@ def add_databases(
     settings: Settings,
     now: float,
     known: AllDerived,
+    *,
+    left_out: LeftOut | None = None,
 ) -> None:
-    """Add the databases that are `known`; also their instances and hosts are read."""
     backups: dict[DatabaseKey, Mapping[str, BackupTotals]] = {}
     # Its instance may have got another name, or it may have moved: the backups of all count.
     for (computer, _), each in sorted(known.backups.items()):
@@ -206,25 +262,24 @@ def add_databases(
     snapshots = snapshots_by_database(state, settings, known.backups)
     sets = sets_by_database(state, settings)
     for key, facts in sorted(known.databases.items()):
-        database = state.databases[key]
-        instance = state.instances.get(instance_key(database))
-        traits = Traits(
-            copies_of=known.copies.keys[key] if facts.member.role else None,
-            # The spelling of the counters, so that both sides join.
-            ese_instance=instance.ese_instance if instance else instance_label(database),
-            stale_seconds=stale_seconds(database, settings),
-            policy=database_policy(database, settings),
-            window=window_for(settings, database.database, database.computer),
-            backups={**backups.get(key, {}), **snapshots.get(key, {}), **sets.get(key, {})},
-            backup_running=at_work(instance, now) if instance else None,
-            device=device_of(database, _volumes(state, database.computer), settings),
-        )
-        add_database(out, database, facts, traits, now)
-
-
-def _volumes(state: State, computer: str) -> Mapping[str, str]:
-    host = state.hosts.get(computer)
-    return host.volumes if host is not None else {}
+        with leaving_out(key, left_out):
+            database = state.databases[key]
+            instance = state.instances.get(instance_key(database))
+            host = state.hosts.get(database.computer)
+            traits = Traits(
+                copies_of=known.copies.keys[key] if facts.member.role else None,
+                # The spelling of the counters, so that both sides join.
+                ese_instance=instance.ese_instance if instance else instance_label(database),
+                stale_seconds=stale_seconds(database, settings),
+                policy=database_policy(database, settings),
+                window=window_for(settings, database.database, database.computer),
+                backups={**backups.get(key, {}), **snapshots.get(key, {}), **sets.get(key, {})},
+                backup_running=at_work(instance, now) if instance else None,
+                device=device_of(database, host.volumes if host else {}, settings),
+            )
+            add_database(out, database, facts, traits, now)
+    for computer, file in left_out or ():
+        out.drop({"computer": printable(computer), "database": printable(file)})
 
 
 class Snapshot(Collector):
@@ -250,15 +305,11 @@ class Snapshot(Collector):
         return made
 
     def collect(self) -> tuple[Metric, ...]:
-        """The families."""
         return self._families
 
     def render(self, accept: str = "", accept_encoding: str = "") -> tuple[bytes, str, str]:
-        """(body, content type, content encoding) for the values of a request's headers.
-
-        OpenMetrics 1.0.0 where the client prefers it, else text 0.0.4; the
-        encoding is `gzip` or empty.
-        """
+        """(body, content type, content encoding) for the values of a request's headers. OpenMetrics
+        1.0.0 where the client prefers it, else text 0.0.4; the encoding is `gzip` or empty."""
         media_type = OPENMETRICS if _prefers_openmetrics(accept) else TEXT
         encoding = "gzip" if _accepts_gzip(accept_encoding) else ""
         with self._lock:

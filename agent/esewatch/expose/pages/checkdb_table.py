@@ -1,7 +1,5 @@
-"""Databases of SQL Server on the pages: last check and result of each.
-
-The same judgement as in alerts/checkdb.yml, from the same values as the metrics `sqlserver_*`.
-"""
+"""Databases of SQL Server on the pages: last check and result of each. The same judgement as in
+alerts/checkdb.yml, from the same values as the metrics `sqlserver_*`."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -15,7 +13,6 @@ from esewatch.fold.state.checkdb_results import Checks, SqlDatabase, errors_left
 from esewatch.fold.state.state import State
 
 MAX_CHECKS = 100
-"""Rows of the table."""
 KNOWN_FOR = 14 * 86400.0
 """A database that was first seen a shorter time ago (seconds) is not overdue yet."""
 
@@ -33,7 +30,6 @@ class CheckdbRow(msgspec.Struct, frozen=True, kw_only=True):
     completed: float | None
     """End of the latest full check; one by its pages alone is in `by_pages`."""
     seconds: float | None
-    """The duration of that full check."""
     by_pages: float | None
     age: float
     """Seconds without a full check: since the first check of any kind where none was full."""

@@ -1,25 +1,26 @@
 """The page of one database, as values and sentences; templates only lay it out."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import msgspec
 from markupsafe import Markup
 
-from esewatch.advice.base.finding import counted
-from esewatch.advice.history.history import history
+from esewatch.advice.base.finding import DAMAGE_WORDS, counted
+from esewatch.advice.findings.silence import last_record
+from esewatch.advice.history.derived import Derived
+from esewatch.advice.history.history import Gathering
 from esewatch.advice.window.lone_ends import pass_figures
-from esewatch.advice.window.window_changes import window_changes
-from esewatch.config import Settings, policy_for
-from esewatch.expose.formatting import count, duration, tidy
-from esewatch.expose.pages.database_timeline import TimelineEntry, database_timeline
+from esewatch.advice.window.window import window_changes
+from esewatch.config import policy_for
+from esewatch.expose.formatting import BAD_KINDS, VERIFIERS, count, duration, tidy
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.pictures import Pictures, pictures
 from esewatch.fold.databases.databases import is_dated
-from esewatch.fold.databases.integrity import OutsideFacts, known_bad_pages
+from esewatch.fold.databases.integrity import ALL_PAGES
 from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.instances.instances import restored
 from esewatch.fold.passes.passes import (
     COMPLETES,
     FAILS,
@@ -27,34 +28,125 @@ from esewatch.fold.passes.passes import (
     OPENS,
     TASKS,
     TaskView,
-    views_in,
+    derive,
 )
 from esewatch.fold.passes.untimed_passes import untimed_passes
-from esewatch.fold.state.state import UNLOCATED, BadPage, Database, Pass, State
+from esewatch.fold.state.state import UNLOCATED, BadPage, Damage, DamageKind, Database, Pass
+
+MAX_MOMENTS = 40
+MAX_NAMED = 20
+"""Runs of page numbers in one row."""
+TOGETHER = 600.0
+"""Bad pages of one kind within this time are one row."""
+
+
+class TimelineEntry(NamedTuple):
+    time: float
+    what: str
+
+
+def database_timeline(
+    database: Database,
+    verified: Mapping[str, float],
+    restored: float,
+    window: Iterable[tuple[float, str]],
+    now: float,
+) -> tuple[TimelineEntry, ...]:
+    """The last moments up to `now`. `verified`: by verifier; `restored`: from a backup, 0 never."""
+    if not is_dated(database):
+        return ()
+    found = [
+        *_bad(database.bad_pages),
+        *_good(database),
+        *(
+            TimelineEntry(time, f"Every page was verified by {VERIFIERS.get(by, by)}.")
+            for by, time in verified.items()
+        ),
+        *_damaged(database.damage),
+        TimelineEntry(
+            max(database.acknowledged, *database.acknowledged_things.values(), 0.0),
+            "The last damage or error up to here was acknowledged.",
+        ),
+        TimelineEntry(database.index_rebuilt, "An index was rebuilt."),
+        TimelineEntry(restored, "The database was restored from a backup."),
+        *(TimelineEntry(time, what) for time, what in window),
+    ]
+    past = (each for each in found if 0 < each.time <= now)
+    return tuple(sorted(past, reverse=True)[:MAX_MOMENTS])
+
+
+def _bad(pages: Sequence[BadPage]) -> Iterator[TimelineEntry]:
+    by_kind = sorted(pages, key=lambda bad: (bad.kind, bad.first))
+    for kind, found in groupby(by_kind, lambda bad: bad.kind):
+        together: list[BadPage] = []
+        for bad in found:
+            if together and bad.first - together[0].first > TOGETHER:
+                yield _found_bad(kind, together)
+                together = []
+            together.append(bad)
+        yield _found_bad(kind, together)
+
+
+def _found_bad(kind: str, pages: Sequence[BadPage]) -> TimelineEntry:
+    located = sorted({bad.page for bad in pages if bad.page != UNLOCATED})
+    count = sum(bad.pages for bad in pages)
+    named = f" {_runs(located)}" if located else ""
+    pages_word = f"Page{named}" if count == 1 else f"{counted(count, 'page')}{named}"
+    verb = "was" if count == 1 else "were"
+    return TimelineEntry(pages[0].first, f"{pages_word} {verb} first reported: {BAD_KINDS[kind]}.")
+
+
+def _good(database: Database) -> Iterator[TimelineEntry]:
+    """Only of pages that were bad: a page that is read good is no news."""
+    bad = {each.page for each in database.bad_pages}
+    by_time: dict[float, set[int]] = {}
+    read = [each for each in database.checksums_good if each[:2] != ALL_PAGES]
+    for first, last, time in (*database.good_ranges, *read):
+        pages = {page for page in bad if first <= page <= last}
+        if pages or time == database.patched_last:
+            by_time.setdefault(time, set()).update(pages or {first})
+    for time, pages in by_time.items():
+        word = "Page" if len(pages) == 1 else "Pages"
+        verb = "was" if len(pages) == 1 else "were"
+        how = "repaired" if time == database.patched_last else "read good, repaired or acknowledged"
+        yield TimelineEntry(time, f"{word} {_runs(sorted(pages))} {verb} {how}.")
+
+
+def _damaged(damage: Mapping[DamageKind, Damage]) -> Iterator[TimelineEntry]:
+    for kind, each in damage.items():
+        if each.times:
+            one, many = DAMAGE_WORDS[kind]
+            more = f" (the last of {counted(each.count, one, many)})" if each.count > 1 else ""
+            yield TimelineEntry(each.times[-1], f"{one[0].upper()}{one[1:]}{more}.")
+
+
+def _runs(pages: Sequence[int]) -> str:
+    """`17, 40-45` of sorted numbers."""
+    runs: list[tuple[int, int]] = []
+    for page in pages:
+        if runs and page == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], page)
+        else:
+            runs.append((page, page))
+    said = [str(low) if low == high else f"{low}-{high}" for low, high in runs[:MAX_NAMED]]
+    return ", ".join(said) + (" and others" if len(runs) > MAX_NAMED else "")
+
 
 MAX_BAD_ROWS = 200
 MAX_PASSES = 12
 """Passes that are shown at once; older ones are collapsed."""
 
 MODEL_SENTENCES = {
-    "window": (
-        "Online defragmentation runs in a maintenance window, so its ratio of pages read to pages"
-        " freed is judged."
-    ),
-    "garbage_collection": (
-        "This database has no maintenance window: garbage collection is meant to defragment it, on"
-        " a domain controller every 12 hours. No ratio and no window is judged, but whether that"
-        " completes."
-    ),
-    "background": (
-        "Its engine is meant to scan in the background all the time, without a maintenance window,"
-        " so no ratio and no window is judged."
-    ),
-    "application": (
-        "An application's database without a maintenance window: page errors and slow"
-        " input and output are judged."
-    ),
-}
+    "window": "Online defragmentation runs in a maintenance window, so its ratio of pages read to"
+        " pages freed is judged.",
+    "garbage_collection": "This database has no maintenance window: garbage collection is meant to"
+        " defragment it, on a domain controller every 12 hours. No ratio and no window is judged,"
+        " but whether that completes.",
+    "background": "Its engine is meant to scan in the background all the time, without a"
+        " maintenance window, so no ratio and no window is judged.",
+    "application": "An application's database without a maintenance window: page errors and slow"
+        " input and output are judged.",
+}  # fmt: skip
 
 
 WINDOW_SCAN = " Its database scan, which reads every page, runs in the same window."
@@ -98,8 +190,6 @@ class LastEnd(NamedTuple):
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals of one task, older passes included."""
-
     task: str
     started: int
     completed: int
@@ -119,8 +209,6 @@ class BadRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SlowRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Slow and hung requests of one operation."""
-
     operation: str
     slow: int
     last_seconds: float | None
@@ -132,13 +220,13 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
     """One database. Times are epoch seconds; None is unknown or never."""
 
     now: float
-    """The moment as of which it is shown."""
     figures: DatabaseFigures
     pictures: Pictures
     first_seen: float | None
     last_seen: float | None
+    heard: float | None
+    """The last record of the log that its events come by."""
     sentence: str
-    """Its maintenance model and its advice."""
     tasks: tuple[TaskRow, ...]
     ends: Mapping[str, LastEnd]
     """By task, of those that completed."""
@@ -157,42 +245,37 @@ class DatabasePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def database_page(
-    state: State,
-    settings: Settings,
-    figures: DatabaseFigures,
-    database: Database,
-    now: float,
-    *,
-    told: Callable[[Database], OutsideFacts],
+    gathering: Gathering, figures: DatabaseFigures, facts: Derived, now: float
 ) -> DatabasePage:
-    """The page of `database`, whose figures these are, as of `now` (epoch seconds, finite).
-
-    Some milliseconds of work: its whole history is gathered. `told` is what `surroundings` made
-    of the same state.
-    """
-    key = (database.computer, database.database)
-    views = views_in(state, database)
-    around = told(database).around
+    """The page of the database with these figures and facts, as of `now` (epoch seconds, finite).
+    Some milliseconds of work: its whole history is gathered."""
+    state = gathering.state
+    database = state.databases[facts.member.computer, facts.member.database]
+    views = derive(database, facts.basis.stops)
     dated, without = is_dated(database), untimed_passes(database)
-    bad_rows = _bad_rows(known_bad_pages(database, views, around), dated)
+    bad_rows = _bad_rows(facts.bad_pages, dated)
     instance = state.instances.get(instance_key(database))
-    policy = policy_for(settings, database.database, database.computer)
-    past = history(state, settings, *key, told)
+    policy = policy_for(gathering.settings, database.database, database.computer)
+    past = gathering.history(facts, views)
     return DatabasePage(
         now=now,
         figures=figures,
         pictures=pictures(past, figures.advice, figures, policy, now),
         first_seen=(dated and database.first_seen) or None,
         last_seen=(dated and database.last_seen) or None,
+        heard=last_record(state, database.computer, {database.channel, ""}),
         sentence=_maintained(figures, views, without),
         tasks=_task_rows(views, database.untimed.events),
         ends=_last_ends(views, without),
-        passes=(*_pass_rows(views, figures.running), *_untimed_rows(without)),
+        passes=(
+            *_pass_rows(views, figures.running),
+            *(PassRow(done=done, outcome=_outcome(done), untimed=True) for done in without),
+        ),
         untimed=sum(database.untimed.events.values()),
         moments=database_timeline(
             database,
             figures.verified,
-            restored(state, database),
+            facts.told.around.restored,
             window_changes(past, policy, now),
             now,
         ),
@@ -247,10 +330,6 @@ def _task_rows(views: Mapping[str, TaskView], untimed: Mapping[int, int]) -> tup
 
 def _without(table: Mapping[int, str], task: str, untimed: Mapping[int, int]) -> int:
     return sum(untimed.get(event, 0) for event, of in table.items() if of == task)
-
-
-def _untimed_rows(without: Iterable[Pass]) -> list[PassRow]:
-    return [PassRow(done=done, outcome=_outcome(done), untimed=True) for done in without]
 
 
 def _pass_rows(views: Mapping[str, TaskView], at_work: Sequence[str]) -> tuple[PassRow, ...]:

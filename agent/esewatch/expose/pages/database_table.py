@@ -15,19 +15,20 @@ MAX_ROWS = 100
 MAX_COMPUTERS = 100
 MAX_ADVICE_ROWS = 50
 MAX_SECTIONS = 10
-_VERDICTS: Mapping[Status, Verdict] = {"bad": "bad_pages", "attention": "look", "ok": "ok"}
+_VERDICTS: Mapping[Status, Verdict] = {
+    "bad": "bad_pages",
+    "attention": "look",
+    "unproven": "unproven",
+    "ok": "ok",
+}
 _ACTIONS = ("move", "grow", "shrink", "keep", "insufficient_evidence")
 """Most urgent action first."""
 
 
 class TableRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One database in the table."""
-
     figures: DatabaseFigures
     href: str
-    """The address of its page."""
     now: float
-    """The moment (epoch seconds) as of which it is judged."""
     forecast: Forecast | None
     """The forecast with the least time left; None without a date."""
 
@@ -44,13 +45,10 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def overdue(self) -> bool:
-        """Verified longer ago than its deadline allows; a database never verified has no age."""
-        allowed = self.figures.verification_deadline
-        return allowed is not None and self.age is not None and self.age > allowed
+        return self.figures.advice is not None and self.figures.advice.overdue
 
     @property
     def late(self) -> bool:
-        """May be done after its deadline."""
         told = self.forecast
         return told is not None and told.late
 
@@ -77,12 +75,10 @@ def row_of(figures: DatabaseFigures, now: float, href: str | None = None) -> Tab
 
 
 def database_link(computer: str, database: str) -> str:
-    """The address of a database's page on the agent itself."""
     return f"/database?{_fields(computer, database)}"
 
 
 def runbook_address(alert: str, figures: DatabaseFigures) -> str:
-    """The address of a runbook on the agent itself, opened for a database."""
     return f"/runbooks/{alert}?{_fields(figures.computer, figures.database)}"
 
 
@@ -91,7 +87,6 @@ def _fields(computer: str, database: str) -> str:
 
 
 def computer_link(computer: str) -> str:
-    """The address of a computer's page."""
     return "/computer?" + urlencode({"name": computer})
 
 
@@ -106,7 +101,6 @@ def worst_words(databases: Iterable[DatabaseFigures]) -> str:
 
 
 def folded(databases: Iterable[DatabaseFigures]) -> list[Folded]:
-    """By computer, in the order of their first database."""
     found: dict[str, Counter[Verdict]] = {}
     for each in databases:
         found.setdefault(each.computer, Counter())[shown_verdict(each)] += 1

@@ -19,8 +19,6 @@ MAX_NAMED = 50
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters that a computer's input does not expose."""
-
     computer: str
     counters: tuple[str, ...]
     libraries: tuple[Library, ...]
@@ -28,8 +26,6 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HiddenGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Computers that hide the same counters and need the same commands."""
-
     computers: tuple[str, ...]
     """The first of them."""
     more: int
@@ -39,7 +35,6 @@ class HiddenGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def hidden_counters(state: State) -> tuple[Hidden, ...]:
-    """By computer, the counters looked for and not found in its counter input."""
     present = counters_present(state)
     serving: dict[str, set[Library]] = {}
     for database in state.databases.values():
@@ -74,6 +69,5 @@ def _group(members: list[Hidden]) -> HiddenGroup:
 
 
 def commands_of(hidden: Hidden) -> tuple[CounterCommands, ...]:
-    """The commands that show them, for each library that may have them there."""
     told = [counter_commands(hidden.counters, each) for each in hidden.libraries or LIBRARIES]
     return tuple(each for each in told if each is not None)

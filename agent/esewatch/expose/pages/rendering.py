@@ -8,11 +8,12 @@ from markupsafe import Markup
 
 from esewatch import __version__
 from esewatch.advice.base.finding import counted
-from esewatch.advice.forecast.verdict import Verdict
+from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.window.window_rules import Action
 from esewatch.expose.formatting import (
     BAD_KINDS,
     VERIFIERS,
+    ago,
     count,
     days,
     duration,
@@ -68,24 +69,6 @@ MODELS = {
     "background": "background scan",
     "application": "application",
 }
-VERDICTS: dict[Verdict, str] = {
-    "bad_pages": "bad pages or damage",
-    "writes_at_risk": "writes at risk",
-    "unverified": "unverified",
-    "blind": "missing data",
-    "look": "attention",
-    "ok": "no known problem",
-}
-"""As pages say them of many databases. Not "ok": such a database may be unverified."""
-SIGNS: dict[Verdict, str] = {
-    "bad_pages": "✖",
-    "writes_at_risk": "◆",
-    "unverified": "▲",
-    "blind": "○",
-    "look": "◇",
-    "ok": "●",
-}
-"""A symbol and a word: never the colour alone."""
 ACTIONS: dict[Action, str] = {
     "move": "to move",
     "grow": "to grow",
@@ -97,26 +80,19 @@ ACTIONS: dict[Action, str] = {
 
 
 def verdict_words(figures: DatabaseFigures) -> str:
-    """The verdict of one database as pages say it."""
     verdict = shown_verdict(figures)
-    return worst_words([figures]) if verdict == "bad_pages" else VERDICTS[verdict]
+    return worst_words([figures]) if verdict == "bad_pages" else TEXTS[verdict].words
 
 
 def urgent(view: Overview) -> tuple[DatabaseFigures, ...]:
-    """Databases that the status page shows in full: at most ten."""
     return view.databases[:MAX_SECTIONS]
 
 
 def render_status(
-    view: Overview,
-    pages: Sequence[DatabasePage],
-    ready: tuple[bool, str],
-    runbooks: Runbooks,
+    view: Overview, pages: Sequence[DatabasePage], ready: tuple[bool, str], runbooks: Runbooks
 ) -> str:
-    """The status page, with a section for each of `pages`.
-
-    `ready` says whether the first reading is done, and what is missing.
-    """
+    """The status page, with a section for each of `pages`. `ready` says whether the first reading
+    is done, and what is missing."""
     rows = [row_of(figures, view.now) for figures in view.databases]
     windows = window_rows(rows)
     computers = folded(view.databases[MAX_ROWS:])
@@ -136,14 +112,12 @@ def render_status(
 
 
 def render_database(page: DatabasePage, runbooks: Runbooks) -> str:
-    """All of one database."""
     return render(
         "database.html.j2", page=page, names=_runbooks(page.figures, runbooks), passes=MAX_PASSES
     )
 
 
 def render_computer(view: Overview, computer: str) -> str | None:
-    """The databases of one computer and its sources; None when the computer is unknown."""
     databases = [each for each in view.databases if each.computer == computer]
     rows = [row_of(each, view.now) for each in databases[:MAX_ROWS]]
     sources = [source for source in view.sources if computer in source.computers]
@@ -165,12 +139,10 @@ def render_computer(view: Overview, computer: str) -> str | None:
 
 
 def render_computers(view: Overview) -> str:
-    """All computers that have a database, with counts of the verdicts."""
     return render("computers.html.j2", view=view, computers=folded(view.databases))
 
 
 def render_nothing(what: str, name: str, computer: str = "") -> str:
-    """The page for a database or computer that is not known."""
     return render("nothing.html.j2", what=what, name=tidy(name), computer=tidy(computer))
 
 
@@ -179,7 +151,6 @@ def _runbooks(figures: DatabaseFigures, runbooks: Runbooks) -> list[str]:
 
 
 def render_runbooks(runbooks: Runbooks) -> str:
-    """The list of runbooks by subject, each with its severity and its first sentence."""
     rows = sorted(
         (*reversed(runbooks.head(name)), name, runbooks.summary(name)) for name in runbooks.names()
     )
@@ -187,7 +158,6 @@ def render_runbooks(runbooks: Runbooks) -> str:
 
 
 def render_runbook(name: str, markdown: str, figures: DatabaseFigures | None = None) -> str:
-    """One runbook; its commands are for the database of `figures`."""
     if figures is not None:
         subject = Subject(figures.computer, figures.database, figures.path)
         markdown = filled(markdown, subject)
@@ -213,6 +183,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters.update(
+        ago=ago,
         computer_link=computer_link,
         count=count,
         database_link=database_link,
@@ -234,8 +205,8 @@ def _environment() -> "Environment":
         bad_kinds=BAD_KINDS,
         max_checks=MAX_CHECKS,
         models=MODELS,
-        signs=SIGNS,
-        verdicts=VERDICTS,
+        signs={verdict: text.sign for verdict, text in TEXTS.items()},
+        verdicts={verdict: text.words for verdict, text in TEXTS.items()},
         verifiers=VERIFIERS,
         version=__version__,
     )

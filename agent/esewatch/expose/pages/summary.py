@@ -3,34 +3,52 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from esewatch.advice.forecast.verdict import UNFINISHED, UNREAD
+from esewatch.advice.forecast.verdict import UNFINISHED, UNREAD, Verdict
+from esewatch.advice.not_judged import Basis
 from esewatch.fold.state.state import SourceState
 
 MISSING = "events are missing"
 """Reason why data of a computer may be missing though its sources are read."""
+NOT_HEARD = "nothing was read of it"
 _RUNBOOKS = {
+    NOT_HEARD: "EsewatchComputerSilent",
     UNREAD: "EsewatchSourceDown",
     UNFINISHED: "EsewatchBehind",
     MISSING: "EsewatchRecordsMissed",
 }
-"""Reason -> the alert that reports it."""
 
 
 class Blind(NamedTuple):
-    """A computer with stale data, or a source that never had a record of one, and the reason."""
-
     name: str
     why: str
 
     @property
     def runbooks(self) -> tuple[str, ...]:
-        """The alerts whose runbooks apply."""
         return stale_runbooks(self.why)
 
 
 def stale_runbooks(why: str) -> tuple[str, ...]:
     """The alerts whose runbooks apply where data is stale or missing for the reason `why`."""
     return tuple(name for reason, name in _RUNBOOKS.items() if reason in why)
+
+
+class Tile(NamedTuple):
+    """One of the four numbers."""
+
+    name: Verdict
+    number: int
+    of: int
+    """Databases that it was judged of."""
+    one: str
+    many: str
+
+    @property
+    def over_nothing(self) -> bool:
+        return not (self.number or self.of)
+
+    @property
+    def words(self) -> str:
+        return self.one if self.number == 1 else self.many
 
 
 class Summary(NamedTuple):
@@ -41,9 +59,50 @@ class Summary(NamedTuple):
     unverified: int
     """Never verified, or not within their deadline."""
     writes_at_risk: int
-    """That refuse writes or are about to."""
     blind: tuple[Blind, ...]
     """By name."""
+    basis: Basis
+    """The databases that a zero of these stands for."""
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Bad pages are judged of what was verified; a deadline where a verification is asked
+        for, else the tile tells what nobody ever verified."""
+        heard, proven, unproven = self.basis[:3]
+        late = Tile(
+            "unverified",
+            self.unverified,
+            heard - unproven,
+            "copy unverified beyond its deadline",
+            "copies unverified beyond their deadline",
+        )
+        if unproven and late.over_nothing:
+            never = "never verified, and nothing asks for it"
+            late = Tile("unproven", unproven, unproven, f"copy {never}", f"copies {never}")
+        return (
+            Tile(
+                "bad_pages",
+                self.bad,
+                proven,
+                "copy with bad pages or damage",
+                "copies with bad pages or damage",
+            ),
+            late,
+            Tile(
+                "writes_at_risk",
+                self.writes_at_risk,
+                heard,
+                "database refusing writes, or about to",
+                "databases refusing writes, or about to",
+            ),
+            Tile(
+                "blind",
+                len(self.blind),
+                heard,
+                "host with missing or stale data",
+                "hosts with missing or stale data",
+            ),
+        )
 
 
 def blind_places(

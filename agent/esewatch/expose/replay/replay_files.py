@@ -10,7 +10,14 @@ from typing import NamedTuple, TextIO
 
 from esewatch.expose.replay.replay_names import PREFIXES
 from esewatch.expose.replay.replay_spool import SortedSpool
-from esewatch.expose.replay.replay_text import Grid, Placed, family_of, month_text
+from esewatch.expose.replay.replay_text import (
+    Grid,
+    Placed,
+    family_of,
+    month_text,
+    number,
+    timestamp,
+)
 from esewatch.expose.replay.series_changes import Series, SeriesChange
 from esewatch.model import EsewatchError
 
@@ -19,7 +26,6 @@ END = b"# EOF\n"
 GZIP = ".gz"
 
 Month = tuple[int, int]
-"""Year and month."""
 
 
 class MonthSpan(NamedTuple):
@@ -36,7 +42,6 @@ def moment(time: int) -> datetime.datetime:
 
 
 def months(span: MonthSpan) -> list[Month]:
-    """The months that the span touches."""
     begin, end = moment(span.first), moment(span.last)
     numbers = range(begin.year * 12 + begin.month - 1, end.year * 12 + end.month)
     return [(number // 12, number % 12 + 1) for number in numbers]
@@ -61,9 +66,8 @@ def refuse_strangers(files: Iterable[Path]) -> None:
 
 
 def _ours(path: Path) -> bool:
-    """True if the file is a whole OpenMetrics text that begins with a metric of esewatch,
-    or empty. Of a compressed one only the beginning is read.
-    """
+    """True if the file is a whole OpenMetrics text that begins with a metric of esewatch, or empty.
+    Of a compressed one only the beginning is read."""
     if path.suffix == GZIP:
         try:
             with gzip.open(path) as packed:
@@ -149,3 +153,37 @@ def _opened(path: Path) -> TextIO:
         # Mostly the same line with another time: more work makes them hardly smaller.
         return gzip.open(path, "wt", compresslevel=1, encoding="utf-8", newline="\n")
     return path.open("w", encoding="utf-8", newline="\n")
+
+
+class TextSize:
+    def __init__(self, series: Sequence[Series], span: MonthSpan) -> None:
+        self._series = series
+        self._span = span
+        self._since: dict[int, tuple[int, int]] = {}
+        """By series: from when on a value holds, and the length of its line."""
+        self._bytes = 0
+        self._stamp = len(f" {timestamp(span.last // 1000 * 1000)}\n")
+
+    def counted(self, changes: Iterable[SeriesChange]) -> Iterator[SeriesChange]:
+        for change in changes:
+            time = max(change.time, self._span.first)
+            self._hold(change.series, time)
+            if not math.isnan(change.value):
+                name = self._series[change.series].text
+                length = len(name.encode()) + 1 + len(number(change.value)) + self._stamp
+                self._since[change.series] = time, length
+                self._bytes += length if change.time >= self._span.first else 0
+            yield change
+
+    def total(self) -> int:
+        """All lines up to the end of the span, the few headings left out."""
+        for series in list(self._since):
+            self._hold(series, self._span.last + 1)
+        return self._bytes
+
+    def _hold(self, series: int, until: int) -> None:
+        """The value that ends here was repeated at each step."""
+        if (held := self._since.pop(series, None)) is not None:
+            since, length = held
+            step = self._span.step
+            self._bytes += length * max(0, (until - 1) // step - since // step)

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Sequence
 
-from esewatch.expose.metrics.rows.advice_rows import ADVICE
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.rows.metric_catalogue import ADVICE, CATALOGUE
 from esewatch.expose.metrics.rows.metric_row import S
 from esewatch.model import EsewatchError
 
 PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
 """Metrics with a past in the records. Those of the agent and its sources have none."""
+
+OF_NOW = frozenset({"ese_computer_last_record_timestamp_seconds"})
+"""In a replay it would be the time of each record that is read."""
 
 JUDGED = frozenset(row.name for row in ADVICE)
 """Metrics of advice. A judgement is made of all databases and changes with every second: at 2 to 5
@@ -27,7 +29,10 @@ def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozen
     known = [
         name
         for name, row in CATALOGUE.items()
-        if name.startswith(PREFIXES) and row.labels != S and (advice or name not in JUDGED)
+        if name.startswith(PREFIXES)
+        and row.labels != S
+        and name not in OF_NOW
+        and (advice or name not in JUDGED)
     ]
     if not patterns:
         return frozenset(known)
@@ -41,7 +46,7 @@ def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozen
             raise EsewatchError(
                 f"--match {pattern}: no metric that can be replayed"
                 " has a name that this matches as a whole"
-                f"{'' if advice else ' without --advice'} (docs/metrics.md has the names)"
+                f"{'' if advice else ' without --advice'} (docs/reference/metrics.md has the names)"
             )
         found |= matches
     return frozenset(found)

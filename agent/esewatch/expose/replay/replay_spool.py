@@ -42,12 +42,10 @@ class SortedSpool(Generic[T]):
             self._store()
 
     def __iter__(self) -> Iterator[T]:
-        """All items, sorted."""
         self._run.sort()
         return heapq.merge(*map(self._read, self._stored), iter(self._run))
 
     def close(self) -> None:
-        """Give the disk space back."""
         self._file.close()
 
     def _store(self) -> None:

@@ -13,7 +13,6 @@ from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.expose.replay.series_changes import Series
 
 CHUNK = 4096
-"""Steps that are written at once."""
 
 EXACT = 2**53
 """Whole numbers up to here are written without a fraction."""
@@ -23,7 +22,6 @@ Placed = tuple[str, int, int, float]
 
 
 def family_of(series: Series) -> str:
-    """The family of a series, by which a file is ordered."""
     return CATALOGUE[series.name].family
 
 
@@ -36,7 +34,6 @@ class Grid:
         self.texts = [f" {timestamp(time)}\n" for time in range(self._start, last + 1, step)]
 
     def before(self, time: int) -> int:
-        """Number of steps before `time`."""
         return min(len(self.texts), max(0, -((self._start - time) // self._step)))
 
 
@@ -62,11 +59,8 @@ def number(value: float) -> str:
 def month_text(
     series: Sequence[Series], changes: Iterable[Placed], carried: dict[int, float], grid: Grid
 ) -> Iterator[str]:
-    """The text of one file in pieces, `# EOF` included.
-
-    `changes` are sorted. `carried` holds, by series, the values at the beginning of the
-    file, and afterwards those at its end.
-    """
+    """The text of one file in pieces, `# EOF` included. `changes` are sorted. `carried` holds, by
+    series, the values at the beginning of the file, and afterwards those at its end."""
     groups = groupby(changes, key=itemgetter(0, 1))
     waiting = next(groups, None)
     family = ""

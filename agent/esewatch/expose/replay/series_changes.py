@@ -15,28 +15,29 @@ import msgspec
 from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
+from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.history.derived import derived
-from esewatch.config import Settings
+from esewatch.config import Settings, rule_for, window_for
+from esewatch.config.calendar import CALENDAR, next_opening, opening_at
 from esewatch.expose.metrics.collectors.advice_families import add_advice
 from esewatch.expose.metrics.collectors.backup_families import add_backup_jobs
 from esewatch.expose.metrics.collectors.policy_families import add_default_policy
 from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
-from esewatch.expose.metrics.rows.backup_rows import BACKUPS
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.rows.metric_catalogue import BACKUPS, CATALOGUE, SQLSERVER
 from esewatch.expose.metrics.rows.metric_row import D, I, V
-from esewatch.expose.metrics.rows.sqlserver_rows import SQLSERVER
 from esewatch.expose.metrics.snapshot import add_databases, add_devices, add_hosts, add_instances
-from esewatch.expose.replay.replay_ends import ends
 from esewatch.expose.replay.replay_names import JUDGED
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.entities import Entity
-from esewatch.fold.identity.owners import instance_key, process_key
-from esewatch.fold.identity.stays import stays
+from esewatch.fold.identity.identity import tier
+from esewatch.fold.identity.owners import instance_key, process_key, stays
+from esewatch.fold.instances.backups import LONGEST, begun
 from esewatch.fold.instances.log_disks import volume_levels
-from esewatch.fold.readings import current
+from esewatch.fold.passes.passes import views_in
+from esewatch.fold.readings import current, fresh_until
 from esewatch.fold.state.state import Database, Instance, Metered, State
-from esewatch.model import Batch, CountersSeen, Coverage, Event, Record, SetBackedUp
+from esewatch.model import Batch, CountersSeen, Coverage, Event, SetBackedUp
 
 GONE = math.nan
 """Value of a change with which a series ends."""
@@ -46,10 +47,8 @@ TIMELESS = (Coverage, CountersSeen)
 folded before a record of its own, it would make that one a duplicate."""
 
 ADVISED: Entity = ("advice", "", "")
-"""Key of the advice of all databases among the entities."""
 
 POLICY: Entity = ("policy", "", "")
-"""Key of the thresholds that all databases share."""
 
 _SOURCE = "replay"
 _TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
@@ -116,25 +115,21 @@ class Replay:
         self._free: dict[str, dict[str, float]] = {}
         """By computer: free bytes of its volumes, as the instances show them."""
         self._instance: dict[tuple[str, str], Entity] = {}
-        """The instance of each database when its series were last computed."""
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._judged_every = judged_every
         self._wake(POLICY, first)
         if judged_every is not None and not JUDGED.isdisjoint(names):
             self._wake(ADVISED, -(-first // judged_every) * judged_every)
 
-    def changes(self, moments: Iterable[tuple[int, list[Record]]]) -> Iterator[SeriesChange]:
-        """The changes of all series in order of time.
-
-        `moments`: a time in milliseconds and all records of that time, times ascending.
-        At most one change for a series and a time.
-        """
-        for time, records in moments:
+    def changes(self, moments: Iterable[tuple[int, Batch]]) -> Iterator[SeriesChange]:
+        """The changes of all series in order of time. `moments`: a time in milliseconds and all
+        records of that time, times ascending. At most one change for a series and a time."""
+        for time, batch in moments:
             while self._schedule and self._schedule[0][0] < time:
                 step = self._schedule[0][0]
                 yield from self._show(step, self._fallen_due(step))
-            self.folder.fold(_SOURCE, Batch(records=records))
-            events = any(isinstance(record, _HEARD) for record in records)
+            self.folder.fold(_SOURCE, batch)
+            events = any(isinstance(record, _HEARD) for record in batch.records)
             dirty = self._dirty(time, events=events)
             yield from self._show(time, dirty | self._fallen_due(time))
 
@@ -185,7 +180,6 @@ class Replay:
         return dirty
 
     def _with_free_space(self, computers: Iterable[str]) -> set[Entity]:
-        """Instances of these computers where the free space of a volume has changed."""
         moved = set()
         for computer in computers:
             levels = volume_levels(self.folder.state.hosts[computer])
@@ -211,7 +205,6 @@ class Replay:
         return True
 
     def _metered(self, entity: Entity) -> Metered | None:
-        """The part of the entity with counters: a host, an instance or a device itself."""
         table, first, second = entity
         state = self.folder.state
         if table == "host":
@@ -223,10 +216,8 @@ class Replay:
         return None
 
     def _instances_of(self, databases: Iterable[tuple[str, str]]) -> set[Entity]:
-        """Instances that these databases are in or were in: their series depend on them.
-
-        Those without a name, which the state may not hold, are included.
-        """
+        """Instances that these databases are in or were in: their series depend on them. Those
+        without a name, which the state may not hold, are included."""
         found: set[Entity] = set()
         if "instance" not in self._tables:
             return found
@@ -243,8 +234,7 @@ class Replay:
 
     def _sharing_sets(self, entities: Iterable[Entity]) -> set[Entity]:
         """Databases of those instances whose backups are of the one database that they have: sets,
-        and shadow copies.
-        """
+        and shadow copies."""
         known = self.folder.state.instances
         found: set[Entity] = set()
         for table, computer, name in entities:
@@ -254,7 +244,6 @@ class Replay:
         return found
 
     def _databases_of(self, computer: str, name: str) -> set[Entity]:
-        """Databases that belong to the instance or are named by its backups."""
         state = self.folder.state
         instance = state.instances[computer, name]
         files = {event.file for event in instance.backup_events} | instance.backup_totals.keys()
@@ -322,7 +311,7 @@ class Replay:
         elif (first, second) in state.databases:
             key = (first, second)
             around, settings = self._around(*key), self.folder.settings
-            add_databases(out, around, settings, now, derived(around, settings, only=key))
+            add_databases(out, around, settings, now, derived(around, settings, only=[key]))
         return out
 
     def _instance_alone(self, computer: str, name: str) -> State:
@@ -357,7 +346,6 @@ class Replay:
         return State(databases=databases, instances=instances, hosts=hosts, channels=channels)
 
     def _copies(self, computer: str, label: str) -> dict[tuple[str, str], Database]:
-        """Possible copies of the database: on the same path, or joined by the configuration."""
         rules = self.folder.settings.databases
         joined = any(rule.name or rule.copies for rule in rules)
         return {
@@ -393,3 +381,42 @@ class Replay:
 def _names_no_database(instance: Instance) -> bool:
     """True if it may have backups that do not name the databases that they are of."""
     return bool(instance.backup_sets or instance.backup_events or instance.backup_totals)
+
+
+def ends(folder: Folder, entity: Entity, metered: Metered | None, now: float) -> Iterator[float]:
+    """Times (epoch seconds) at which its series change without further records. `metered` is the
+    part of the entity with counters, None without any."""
+    state, settings = folder.state, folder.settings
+    if entity[0] == "instance":
+        for level in volume_levels(state.hosts[entity[1]]).values():
+            yield fresh_until(level)
+    if metered is not None:
+        for level in metered.levels.values():
+            yield fresh_until(level)
+    elif entity[0] == "database":
+        database = state.databases.get(entity[1:])
+        if database is not None:
+            yield from _database_ends(folder, database, now)
+    elif entity[0] == "sql_database":
+        sql = state.sql_databases.get(entity[1:])
+        if sql is not None and rule_for(settings, *entity[1:]) is None:
+            yield sql.last_seen + settings.retention
+
+
+def _database_ends(folder: Folder, database: Database, now: float) -> Iterator[float]:
+    settings = folder.settings
+    if tier(database, settings) != "watched":
+        yield database.last_seen + settings.retention
+        return
+    window = window_for(settings, database.database, database.computer)
+    if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
+        opening = opening_at(window, now)
+        yield opening.end if opening is not None else next_opening(window, now).start
+    stale = stale_seconds(database, settings)
+    instance = folder.state.instances.get(instance_key(database))
+    since = begun(instance.backup_events) if instance is not None else None
+    if since is not None:
+        yield since + LONGEST
+    for view in views_in(folder.state, database).values():
+        if view.current is not None and view.running(now, stale):
+            yield view.current.last_event + stale

@@ -14,6 +14,8 @@ from esewatch.model import CopyChecked, Coverage, Event, PagesScanned, Record
 
 AHEAD_SECONDS = 86400.0
 """A record may be this much later than the agent's clock."""
+NEVER_SET = 365 * 86400.0
+"""The end of 1970: what a clock says that was never set is not after it."""
 EARLIEST_NOW = 1_767_225_600.0
 """2026-01-01: this program did not run before."""
 
@@ -26,11 +28,12 @@ def latest(now: float) -> float:
 def admitted(source: SourceState, record: Record, until: float, now: float) -> Record | None:
     """Return the record as far as its time is possible, not after `until` at `now`; count others.
 
-    An event later than that, or not after 1970-01-01, becomes one of unknown time; a checked copy
+    An event later than that, or not after 1970, becomes one of unknown time; a checked copy
     no longer proves any page good, but its bad pages stay bad; any other record is dropped.
     """
     time = record.last_time if isinstance(record, Coverage) else record.time
-    if time is None or 0.0 < time <= until:
+    first = NEVER_SET if isinstance(record, Event) else 0.0
+    if time is None or first < time <= until:
         return record
     source.implausible += 1
     if isinstance(record, Event):
@@ -43,7 +46,6 @@ def admitted(source: SourceState, record: Record, until: float, now: float) -> R
 
 
 def note(source: SourceState, time: float) -> None:
-    """Note that a record of this time was folded."""
     if time > source.last_record:
         source.last_record = time
     if time < source.oldest or not source.oldest:

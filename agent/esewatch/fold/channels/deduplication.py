@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop
 from itertools import pairwise
 
-from esewatch.fold.channels import hours_heard, set_back
+from esewatch.fold.channels import hearing, hours_heard, set_back
 from esewatch.fold.state.record_ranges import (
     Range,
     find,
@@ -31,7 +31,6 @@ from esewatch.model import Coverage
 MAX_INTERVALS = 1024
 MAX_EPOCHS = 16
 MAX_GAPS = 64
-MAX_HEARD = 128
 EXACT_INTERVALS = 128
 """Beyond this number, neighbouring ranges that were read whole are merged."""
 STEP = 32
@@ -49,10 +48,8 @@ Intervals = list[tuple[int, int]]
 
 
 class Neighbours:
-    """The places of ranges behind which no number is missing, in the one epoch of a channel.
-
-    Right as long as ranges are added behind the last one only; `forget` after any other change.
-    """
+    """The places of ranges behind which no number is missing, in the one epoch of a channel. Right
+    as long as ranges are added behind the last one only; `forget` after any other change."""
 
     __slots__ = ("_count", "_places", "hour")
 
@@ -87,7 +84,6 @@ def contains(intervals: Intervals, number: int) -> bool:
 
 
 def add(intervals: Intervals, first: int, last: int) -> None:
-    """Add the closed range `first`..`last`, merging the intervals it touches."""
     low = bisect_right(intervals, first, key=lambda item: item[0])
     if low > 0 and intervals[low - 1][1] >= first - 1:
         low -= 1
@@ -102,10 +98,8 @@ def add(intervals: Intervals, first: int, last: int) -> None:
 def admit(
     channel: Channel, record_id: int, time: float | None, neighbours: Neighbours | None = None
 ) -> bool:
-    """Note one record; False when it was seen before.
-
-    `neighbours` is what is remembered of the channel from one record to the next.
-    """
+    """Note one record; False when it was seen before. `neighbours` is what is remembered of the
+    channel from one record to the next."""
     neighbours = neighbours or Neighbours()
     if not 0 <= record_id <= MOST:
         return True
@@ -131,7 +125,8 @@ def admit(
         number = len(epoch.seen)
         if number % STEP == 0 or number > MAX_INTERVALS or len(epoch.covered) > EXACT_INTERVALS:
             _bound(channel, epoch, neighbours)
-    _hear(channel.heard, time)
+    hours_heard.note_last(channel.heard, time)
+    hearing.note(channel, time)
     hour = time // HOUR_SECONDS
     if hour != neighbours.hour:
         hours_heard.note(channel.hours, time)
@@ -168,10 +163,8 @@ def cover(channel: Channel, coverage: Coverage) -> None:
 
 
 def claim_gaps(channel: Channel) -> int:
-    """Count the records missing between ranges that were read; each is counted once.
-
-    Called when the source has caught up: until then a file not read yet may still fill a gap.
-    """
+    """Count the records missing between ranges that were read; each is counted once. Called when
+    the source has caught up: until then a file not read yet may still fill a gap."""
     read = (each for epoch in channel.epochs for each in epoch.covered)
     runs = unbroken(read, set_back.MOST_SECONDS, JITTER_SECONDS)
     missing = 0
@@ -199,9 +192,7 @@ def claim_gaps_of(
     settled: Collection[tuple[str, str]] = (),
 ) -> set[tuple[str, str]]:
     """Count the missing records in the channels of a source; return the keys of changed channels.
-
-    `settled`: channels of which no range was read since the last call.
-    """
+    `settled`: channels of which no range was read since the last call."""
     changed = set()
     for key in source.channels:
         channel = known.get(key) if key not in settled else None
@@ -225,10 +216,8 @@ def _is_within(one: Range, other: Range) -> bool:
 
 
 def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:
-    """True if other ranges fill the gap exactly: the server's clock was set back.
-
-    Ranges of another life of the log would not.
-    """
+    """True if other ranges fill the gap exactly: the server's clock was set back. Ranges of another
+    life of the log would not."""
     filled = sum(
         run.last - run.first + 1
         for run in runs
@@ -238,7 +227,6 @@ def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:
 
 
 def _claimed(channel: Channel, hole: Range) -> int:
-    """The number of its record ids that are already counted as missing."""
     return sum(
         max(0, min(hole.last, each.last) - max(hole.first, each.first) + 1)
         for each in channel.claimed
@@ -247,7 +235,6 @@ def _claimed(channel: Channel, hole: Range) -> int:
 
 
 def _admit_without_time(channel: Channel, record_id: int) -> bool:
-    """Deduplicate a record without a time, by its number alone."""
     newest = channel.epochs[-1].seen if channel.epochs else []
     if contains(channel.timeless, record_id) or find(newest, record_id) is not None:
         return False
@@ -278,10 +265,8 @@ def _is_known(epochs: Sequence[Epoch], record_id: int, time: float) -> bool:
 
 
 def _home(channel: Channel, new: Range, *, read_whole: bool) -> Epoch | None:
-    """The epoch that a record or range fits in, opened where there is none.
-
-    None for records older than the oldest epoch when the limit of epochs is reached.
-    """
+    """The epoch that a record or range fits in, opened where there is none. None for records older
+    than the oldest epoch when the limit of epochs is reached."""
     epochs = channel.epochs
     if (found := _nearest(epochs, new, read_whole=read_whole)) is not None:
         return found
@@ -299,7 +284,7 @@ def _home(channel: Channel, new: Range, *, read_whole: bool) -> Epoch | None:
 def _opened(epochs: list[Epoch], new: Range) -> Epoch:
     epoch = Epoch(start=new.early, max_time=new.late)
     epochs.append(epoch)
-    epochs.sort(key=_start)
+    epochs.sort(key=lambda each: each.start)
     return epoch
 
 
@@ -381,8 +366,7 @@ def _bound(channel: Channel, epoch: Epoch, neighbours: Neighbours) -> None:
 
 def _free(ranges: list[Range], neighbours: Neighbours) -> int:
     """Make room for a whole step of ranges, else every record that comes behind looks through them
-    again; returns how many are forgotten.
-    """
+    again; returns how many are forgotten."""
     chosen = _join_tightest(ranges, neighbours.of(ranges))
     rest = STEP - len(chosen)
     del ranges[:rest]
@@ -418,8 +402,7 @@ def _read_whole(seen: Sequence[Range], covered: Sequence[Range]) -> list[int]:
 
 def _join_tightest(ranges: list[Range], places: Sequence[int]) -> set[int]:
     """Merge the pairs at these `places` with the shortest time between them; returns their places
-    as they were.
-    """
+    as they were."""
     pairs = []
     for place in places:
         before, after = ranges[place], ranges[place + 1]
@@ -436,38 +419,17 @@ def _join_tightest(ranges: list[Range], places: Sequence[int]) -> set[int]:
     return chosen
 
 
-def _start(epoch: Epoch) -> float:
-    return epoch.start
-
-
 def _hear_range(channel: Channel, coverage: Coverage) -> None:
     """Mark the ends of the range as heard, and all of it where records are dense: else the log may
-    have been silent in between.
-    """
+    have been silent in between."""
     heard, hours = channel.heard, channel.hours
     last, length = coverage.last_time, coverage.last_time - coverage.first_time
-    hours_heard.note(hours, coverage.first_time)
-    hours_heard.note(hours, last)
-    _hear(heard, coverage.first_time)
-    _hear(heard, last)
+    for time in (coverage.first_time, last):
+        hours_heard.note(hours, time)
+        hearing.note(channel, time)
+    hours_heard.note_last(heard, coverage.first_time)
+    hours_heard.note_last(heard, last)
     if 0 < length <= DENSE_SECONDS * (coverage.last - coverage.first):
         hours_heard.note_all(hours, coverage.first_time, last)
-        for back in range(1, int(min(length / HOUR_SECONDS, MAX_HEARD)) + 1):
-            _hear(heard, last - back * HOUR_SECONDS)
-
-
-def _hear(heard: list[float], time: float) -> None:
-    """Note that there is a record of this time; a damaged time is ignored."""
-    if not abs(time) < FURTHEST:
-        return
-    hour = time // HOUR_SECONDS
-    if heard and heard[-1] // HOUR_SECONDS == hour:  # as most records are
-        if time > heard[-1]:
-            heard[-1] = time
-        return
-    at = bisect_left(heard, (hour + 1) * HOUR_SECONDS)
-    if at > 0 and heard[at - 1] >= hour * HOUR_SECONDS:
-        heard[at - 1] = max(heard[at - 1], time)
-    elif at > 0 or len(heard) < MAX_HEARD:
-        heard.insert(at, time)
-        del heard[:-MAX_HEARD]
+        for back in range(1, int(min(length / HOUR_SECONDS, hours_heard.MAX_HEARD)) + 1):
+            hours_heard.note_last(heard, last - back * HOUR_SECONDS)

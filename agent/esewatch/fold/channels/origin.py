@@ -6,8 +6,9 @@ the same names. What was not found, for want of room, is looked for again.
 
 import math
 
+from esewatch.fold.channels import overlaps
 from esewatch.fold.channels.deduplication import Neighbours
-from esewatch.fold.identity.identity import is_snapshot
+from esewatch.fold.identity.identity import is_snapshot, label_kept
 from esewatch.fold.identity.owners import instance_name
 from esewatch.fold.state.state import Channel, Database, Host, Instance
 from esewatch.model import Event
@@ -26,6 +27,7 @@ class Origin:
         "event_ids",
         "host",
         "hour",
+        "identity",
         "instance",
         "instance_name",
         "is_snapshot",
@@ -35,9 +37,10 @@ class Origin:
 
     def __init__(self, computer: str, event: Event) -> None:
         self.computer = computer
-        """Its label."""
         self.instance_name = instance_name(event.ese_instance, event.process)
         self.is_snapshot = is_snapshot(event.database)
+        label = label_kept(event.database, bad=True) if event.database else ""
+        self.identity = overlaps.identity(event.provider, label or "")
         self.oldest = math.inf
         """The oldest time of these events that was passed to the computer."""
         self.host: Host | None = None

@@ -40,7 +40,6 @@ def note(epoch: Epoch, new: Range) -> None:
 
 
 def has_turns(channel: Channel) -> bool:
-    """True if a clock was set back, as the known records show."""
     for epoch in channel.epochs:  # noqa: SIM110 - a frame of `any` costs as much as all the rest
         if epoch.turns:
             return True
@@ -105,7 +104,6 @@ def put_right(entry: Database, record_id: int, early: float, late: float) -> Non
 
 
 def put_backups_right(instance: Instance, record_id: int, late: float) -> None:
-    """Correct the events of backups in the same way."""
     for at, each in enumerate(instance.backup_events):
         if each.record_id > record_id and late - MOST_SECONDS <= each.time < late:
             instance.backup_events[at] = msgspec.structs.replace(each, time=late)

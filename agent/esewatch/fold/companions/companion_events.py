@@ -1,4 +1,4 @@
-"""Events of other providers (semantics.md 4): failovers, notices of a service, white space."""
+"""Events of other providers (semantics.md 4): failovers, notices, white space, shutdowns."""
 
 from collections.abc import Set as AbstractSet
 
@@ -7,7 +7,7 @@ from esewatch.fold.companions import failovers, notices
 from esewatch.fold.databases.databases import fold_free_space, resize
 from esewatch.fold.identity import identity
 from esewatch.fold.identity.named import directories
-from esewatch.fold.state.state import Database, State
+from esewatch.fold.state.state import Database, Power, State
 from esewatch.model import Event
 
 
@@ -16,7 +16,9 @@ def fold_companion(
 ) -> AbstractSet[tuple[str, str, str]]:
     """Fold a companion event; returns the rows of the journal that changed."""
     says = event.fields.get("state")
-    if says in failovers.STATES:
+    if "power" in event.fields:
+        note_power(state.hosts[computer].power, event)
+    elif says in failovers.STATES:
         failovers.note(state.hosts[computer], event, time)
     elif says in notices.STATES:
         notices.note(state.hosts[computer], event, time)
@@ -26,13 +28,18 @@ def fold_companion(
     return {("host", computer, "")}
 
 
+def note_power(power: Power, event: Event) -> Power:
+    """Note a shutdown or a start of the computer; returns `power`."""
+    name, time = str(event.fields["power"]), event.time or 0.0
+    setattr(power, name, max(getattr(power, name), time))
+    return power
+
+
 def _white_space(
     state: State, settings: Settings, computer: str, event: Event, time: float
 ) -> Database | None:
-    """Fold the white space of a companion event; returns its database, None when unclear.
-
-    1646 speaks of a directory database, 1221 of a store named in words.
-    """
+    """Fold the white space of a companion event; returns its database, None when unclear. 1646
+    speaks of a directory database, 1221 of a store named in words."""
     free = event.fields.get("free_bytes")
     if not isinstance(free, int | float):
         return None

@@ -23,7 +23,6 @@ _EXCHANGE = "ese"
 
 
 def note(host: Host, event: Event, time: float) -> None:
-    """Keep a failover that a computer logged, or the start of one."""
     operation = str(event.fields.get("operation", ""))
     names = tuple(name for name in names_in(event) if name != operation.lower())
     whole = event.event_id == WHOLE_SERVER
@@ -69,7 +68,6 @@ def _by_database(state: State, settings: Settings) -> Mapping[tuple[str, str], s
 
 
 def _moves(state: State) -> Mapping[str, set[str]]:
-    """All names in the events of each operation."""
     names: dict[str, set[str]] = defaultdict(set)
     for host in state.hosts.values():
         for each in host.failovers:

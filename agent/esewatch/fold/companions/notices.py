@@ -38,7 +38,6 @@ def note(host: Host, event: Event, time: float) -> None:
 
 
 def notices(state: State, settings: Settings) -> Mapping[tuple[str, str], Sequence[Notice]]:
-    """Notices by database, the latest last, without acknowledged ones."""
     found: dict[tuple[str, str], list[Notice]] = defaultdict(list)
     hosts = [host for host in state.hosts.values() if host.notices]
     copies = by_name(state, settings) if hosts else {}

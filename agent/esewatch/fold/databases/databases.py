@@ -2,6 +2,8 @@
 
 from datetime import date
 
+from esewatch.fold.databases import hung_requests, page_failures
+from esewatch.fold.databases.hung_requests import HUNG_IO, MAX_SECONDS, SLOW_IO
 from esewatch.fold.databases.integrity import (
     IO_ERRORS,
     LOGICAL_EVENTS,
@@ -15,21 +17,18 @@ from esewatch.fold.databases.integrity import (
     note_io_error,
 )
 from esewatch.fold.identity import owners
+from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
-from esewatch.fold.identity.stays import stops_of
 from esewatch.fold.passes import passes, transitions
 from esewatch.fold.state import damage, rollups, summaries, untimed
-from esewatch.fold.state.state import UNLOCATED, Database, State, Transition
+from esewatch.fold.state.state import UNLOCATED, Database, Failure, State, Transition
 from esewatch.model import Event
 
-SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
-HUNG_IO = {532: "read", 533: "write"}
+REPLAYS = frozenset("RU")
+"""State letters (`%2`) of an instance that replays logs."""
 
 MOST = 2**64 - 1
 """The journal keeps no larger number; the sums of damaged records stay there."""
-
-MAX_SECONDS = 100 * 365 * 86400
-"""No I/O takes a century; a larger number is damage."""
 
 FAMILY_2007 = frozenset({718, 720, *range(721, 728), 729, 730})
 FAMILY_CURRENT = frozenset({728, *range(732, 758)})
@@ -47,6 +46,9 @@ ZEROING_KINDS = {
 }
 """Field of 722 and 707 -> label `kind`."""
 
+CREATED, ATTACHED, DETACHED = 325, 326, 327
+_COMES_AND_GOES = frozenset({CREATED, ATTACHED, DETACHED})
+MAX_ATTACHED = 16
 WITH_FREE_SPACE = frozenset({735, 737})
 _ERRORS = frozenset(
     {
@@ -68,7 +70,6 @@ _DAYS_AFTER_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def meet(entry: Database, time: float) -> None:
-    """Note the first and the last time of the database's events."""
     if entry.first_seen == 0.0 or time < entry.first_seen:
         entry.first_seen = time
     if time > entry.last_seen:
@@ -81,7 +82,6 @@ def is_dated(entry: Database) -> bool:
 
 
 def resize(entry: Database, size: float, time: float) -> None:
-    """Set its size in bytes, and keep it for the day of `time`."""
     entry.size_bytes = size
     rollups.set_size(entry.sizes, time, size)
 
@@ -130,18 +130,78 @@ def fold_event(state: State, entry: Database, event: Event, time: float, *, hist
     identifier = event.event_id
     if identifier in summaries.EVENTS:
         summaries.keep(entry.summaries, event, event.time or 0.0)
+    if identifier in page_failures.REPORTS:
+        _failure(entry, event, time, history=history)
     if event.time is None:
         _untimed(entry, event, time)
         if identifier not in PAGE_EVENTS and identifier not in damage.DAMAGE:
             return
-    elif identifier in passes.TRANSITIONS:
+    elif identifier in passes.TRANSITIONS and not _is_of_others(event):
         _transition(state, entry, event, time, history=history)
+    if event.time is not None and identifier in _COMES_AND_GOES and not _is_of_others(event):
+        _comes_or_goes(entry, identifier, time)
     if identifier in _ERRORS:
         _error(entry, event, time, history=history)
     elif identifier in _SUMMED:
         _sums(entry, event)
         if identifier in WITH_FREE_SPACE:
             _free_space_on_pages(entry, event, time)
+
+
+def note_created(entry: Database) -> None:
+    """Work out when its file was made anew: a first identity is no other one."""
+    firsts = entry.signatures.values() if len(entry.signatures) > 1 else ()
+    entry.created = max(entry.made, *firsts, 0.0)
+
+
+def _comes_or_goes(entry: Database, identifier: int, time: float) -> None:
+    if identifier == DETACHED:
+        entry.detached = max(entry.detached, time)
+        return
+    entry.attached = sorted({*entry.attached, time})[-MAX_ATTACHED:]
+    if identifier == CREATED:
+        entry.made = max(entry.made, time)
+        note_created(entry)
+
+
+def _failure(entry: Database, event: Event, time: float, *, history: bool) -> None:
+    """Keep what the error of an event says, where it is a page error or its like."""
+    kind = page_failures.failure_of(event)
+    if kind == "io":
+        note_io_error(entry, time)
+    elif kind == "logical":
+        damage.add(entry.damage, kind, event.event_id, time)
+    elif kind is not None:
+        note_error(entry, time)
+        page_failures.keep(entry.failures, Failure(time, kind, event.event_id, history))
+
+
+def enrich(state: State, entry: Database, event: Event, time: float) -> bool:
+    """Take over what another input shows of a known event: the numbers of a pass that ended, the
+    page of an error. False when that is nothing."""
+    identifier = event.event_id
+    if identifier in PAGE_EVENTS:
+        page = event.fields.get("page_number")
+        if isinstance(page, int):
+            latch(entry, page, PAGE_EVENTS[identifier][1], time, history=False)
+        return isinstance(page, int)
+    known = transitions.poorer(entry.transitions, identifier, time, len(event.fields))
+    if known is None:
+        return False
+    transitions.remove(entry.transitions, known)
+    _transition(state, entry, event, known.time, history=known.history)
+    if not known.fields and identifier in _SUMMED:
+        _sums(entry, event)
+    return True
+
+
+def _is_of_others(event: Event) -> bool:
+    """True if a program that works on files of others attached or detached it, or if it is detached
+    by logs that are replayed."""
+    if event.event_id not in transitions.ATTACHMENT:
+        return False
+    replayed = event.event_id == passes.DETACH and event.instance_state in REPLAYS
+    return replayed or owners.is_tool(event.process)
 
 
 def _error(entry: Database, event: Event, time: float, *, history: bool) -> None:
@@ -157,16 +217,15 @@ def _error(entry: Database, event: Event, time: float, *, history: bool) -> None
         _page_error(entry, event, time, history=history)
     elif identifier in REPAIR_EVENTS:
         _repair(entry, event, time)
-    elif identifier in IO_ERRORS:
-        note_io_error(entry, time)
     else:
-        fold_slow_io(entry, event, time)
+        if identifier in IO_ERRORS:
+            note_io_error(entry, time)
+        fold_request(entry, event, time)
 
 
 def _untimed(entry: Database, event: Event, time: float) -> None:
     """Count an event without a time; a scan that found bad pages and names none has one
-    unlocated.
-    """
+    unlocated."""
     ended = passes.COMPLETES.get(event.event_id, ())
     untimed.note(entry.untimed, event, ends=bool(ended))
     if "checksum" in ended and _count(event, "bad_checksums"):
@@ -184,6 +243,9 @@ def _transition(state: State, entry: Database, event: Event, time: float, *, his
         }
         if "pass_started_day" in names:
             numbers.update(_started_day(event))
+        if event.event_id in transitions.ATTACHMENT:
+            name = owners.instance_name(event.ese_instance, event.process)
+            numbers["instance"] = transitions.name_number(name)
     transition = Transition(time, event.record_id or 0, event.event_id, numbers, history)
     if time < entry.evicted_until:
         passes.count_late(entry, transition)
@@ -212,6 +274,7 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
     else:
         kind, bad = PAGE_EVENTS[event.event_id]
         page = event.fields.get("page_number", UNLOCATED)
+        page_failures.note_named(entry.named_pages, bad, time)
         latch(entry, page if isinstance(page, int) else UNLOCATED, bad, time, history=history)
     entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
     entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
@@ -225,12 +288,11 @@ def _repair(entry: Database, event: Event, time: float) -> None:
         mark_good(entry, first, last, time)
 
 
-def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
-    """Count slow and hung I/O; False when the event is neither.
-
-    One 509/510 stands for itself and the reports it says were suppressed.
-    """
+def fold_request(entry: Database, event: Event, time: float) -> bool:
+    """Count slow and hung I/O, and keep what hung and what ended it; False when the event is
+    neither. One 509/510 stands for itself and the reports it says were suppressed."""
     identifier = event.event_id
+    hung_requests.note(entry, event, time)
     if identifier in HUNG_IO:
         operation = HUNG_IO[identifier]
         entry.hung_io[operation] = entry.hung_io.get(operation, 0) + 1
@@ -238,7 +300,7 @@ def fold_slow_io(entry: Database, event: Event, time: float) -> bool:
         return True
     operation = SLOW_IO.get(identifier, "")
     if not operation:
-        return False
+        return identifier in hung_requests.ENDS
     suppressed = event.fields.get("suppressed", 0)
     count = 1 + (suppressed if isinstance(suppressed, int) and suppressed > 0 else 0)
     entry.slow_io[operation] = min(entry.slow_io.get(operation, 0) + count, MOST)
@@ -259,7 +321,6 @@ def fold_free_space(entry: Database, free_bytes: float, time: float) -> None:
 
 
 def _free_space_on_pages(entry: Database, event: Event, time: float) -> None:
-    """The mean free bytes of record pages and of long-value pages."""
     free = 0
     for mean, pages in (
         ("record_page_free_bytes", "record_pages"),

@@ -5,26 +5,26 @@ The order of arrival makes no difference: times never go back (semantics.md 3).
 
 from collections.abc import Iterable
 
-from esewatch.fold.databases.databases import MOST, meet, resize
+from esewatch.fold.databases.databases import MOST, meet, note_created, resize
 from esewatch.fold.databases.integrity import (
     ALL_PAGES,
     HISTORY_SECONDS,
     hold_unfit,
     latch_found,
     mark_checksums_good,
+    mark_good,
 )
 from esewatch.fold.identity.identity import is_snapshot
-from esewatch.fold.state.state import UNLOCATED, BadKind, CopyVerdict, Database, SourceState
+from esewatch.fold.state.state import UNLOCATED, CopyVerdict, Database, SourceState
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned
 
 MOST_REASON = 500
-"""Characters of the reason of a verdict that are kept."""
+MAX_SIGNATURES = 8
 
 OfCopy = CopyChecked | HeaderSeen | PagesScanned
 
 
 def is_bad(record: OfCopy) -> bool:
-    """True if the record says that a page is bad."""
     if isinstance(record, CopyChecked):
         return bool(record.bad or record.bad_pages)
     return isinstance(record, PagesScanned) and bool(record.bad or record.found)
@@ -50,14 +50,14 @@ def fold(entry: Database, record: OfCopy, source: SourceState) -> None:
 
 
 def _check(entry: Database, checked: CopyChecked, *, history: bool) -> None:
-    """Latch the bad pages of a copy, or clear all errors up to its time.
-
-    A copy that was not read to its end proves nothing, but its bad pages are bad.
-    """
+    """Latch the bad pages of a copy, or clear all errors up to its time. A copy that was not read
+    to its end proves nothing, but its bad pages are bad."""
     if checked.size_bytes is not None and checked.time >= entry.last_seen:
         resize(entry, float(checked.size_bytes), checked.time)
     if checked.verdict:
         _judge(entry, checked)
+    for page in checked.confirmed:
+        mark_good(entry, page, page, checked.time)
     if is_bad(checked):
         _latch(entry, checked, history=history)
     elif checked.complete:
@@ -89,10 +89,8 @@ def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
 
 
 def _piece(entry: Database, piece: PagesScanned) -> None:
-    """Fold the check of a piece: good as of the copy's content, bad as of the reading.
-
-    A bad page that a scan finds is there now, however old the copy: it is never history.
-    """
+    """Fold the check of a piece: good as of the copy's content, bad as of the reading. A bad page
+    that a scan finds is there now, however old the copy: it is never history."""
     scanned = entry.page_scan
     for what, count in (("pages", piece.pages), ("bytes", piece.bytes), ("bad_pages", piece.bad)):
         scanned[what] = min(scanned.get(what, 0) + count, MOST)
@@ -104,16 +102,18 @@ def _piece(entry: Database, piece: PagesScanned) -> None:
 def _latch_all(
     entry: Database, found: Iterable[tuple[int, PageFault]], time: float, *, history: bool
 ) -> None:
-    unfit: dict[BadKind, int] = {}
     for page, fault in sorted(found):
-        if not latch_found(entry, page, fault, time, history=history):
-            unfit[fault] = unfit.get(fault, 0) + 1
-    for fault, count in unfit.items():
-        hold_unfit(entry, fault, count, time)
+        latch_found(entry, page, fault, time, history=history)
 
 
 def _header(entry: Database, seen: HeaderSeen) -> None:
     """Keep the newest counters; a header without counters changes none."""
+    if seen.signature:
+        known = entry.signatures
+        known[seen.signature] = min(seen.time, known.get(seen.signature, seen.time))
+        if len(known) > MAX_SIGNATURES:
+            del known[min(known, key=lambda each: known[each])]
+        note_created(entry)
     newest = seen.time >= entry.header_time
     if seen.page_size is not None and (newest or entry.page_size is None):
         entry.page_size = seen.page_size

@@ -7,18 +7,22 @@ difference.
 
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from esewatch.fold.databases import page_failures
 from esewatch.fold.identity.roles import family
 from esewatch.fold.passes.completions import (
     count_was_read,
     counted_bad,
+    is_clean,
     owns_its_pages,
     read_all_pages,
 )
 from esewatch.fold.passes.passes import TaskView, derive
+from esewatch.fold.state import acknowledgements, more_pages, time_spans
 from esewatch.fold.state.state import (
+    BAD_KINDS,
     UNLOCATED,
     BadKind,
     BadPage,
@@ -27,6 +31,7 @@ from esewatch.fold.state.state import (
     Database,
     EngineError,
     EngineErrorKind,
+    Failure,
     Instance,
     Notice,
     PageErrorKind,
@@ -35,12 +40,13 @@ from esewatch.fold.state.state import (
 )
 
 MAX_BAD_PAGES = 1000
+MAX_MORE_PAGES = 4000
+"""Bad pages beyond these, of which number and last time are known; the count is a least one."""
 MAX_ERROR_SPANS = 96
 MAX_SPARED = MAX_ERROR_SPANS // 2 - 1
 ERROR_SLACK = 32
-"""This many more are admitted before any are merged: one walk through the passes for all
-of them.
-"""
+"""This many more are admitted before any are merged: one walk through the passes for all of
+them."""
 HISTORY_SECONDS = 7 * 86400.0
 """A bad page that the first reading finds older than this is history: a warning, not a page."""
 
@@ -57,9 +63,8 @@ PAGE_EVENTS: dict[int, tuple[PageErrorKind, BadKind]] = {
 """Event id -> the kind it counts under and the kind it latches."""
 
 READ_ERRORS = frozenset({481, 516, 539, 540, 541, 557, 559, 560})
-"""Errors besides those of pages: no scan in which one of them falls verifies the copy
-that logs it.
-"""
+"""Errors besides those of pages: no scan in which one of them falls verifies the copy that logs
+it."""
 
 LOGICAL_EVENTS = frozenset({447, 448, 467, 537, 540, 542, 549, 550, 556, 566})
 """Corruption of content, not of a page's checksum: counted, not latched."""
@@ -69,8 +74,10 @@ IO_ERRORS = frozenset({481, 482, 551})
 """A read, write or flush that failed: no page of it is known bad."""
 COUNTED_KINDS: frozenset[BadKind] = frozenset({"uncorrectable", "wrong_page"})
 """Errors that a scan counts as a bad checksum: -1018 and -1118."""
-NOT_SEEN_BY_CHECKSUMS: frozenset[BadKind] = frozenset({"lost_flush", "no_data"})
-"""The checksum of such a page is right: that its file was read and verified clears none."""
+NOT_SEEN_BY_SCANS: frozenset[BadKind] = frozenset({"lost_flush", "no_data"})
+"""A stale page and a blank one have right checksums: no scan of a whole file clears them."""
+NOT_SEEN_BY_READING: frozenset[BadKind] = frozenset({"lost_flush"})
+"""That the page itself is read again, is not blank and has its checksum and number clears none."""
 ALL_PAGES = (UNLOCATED, 2**32 - 1)
 """A range of pages: a page number has 32 bits."""
 MAX_IO_ERRORS = 64
@@ -89,17 +96,38 @@ class ScanCircumstances(NamedTuple):
     """Times at which another copy found that this one differs (538, 540, 545)."""
     elsewhere: Sequence[float] = ()
     """Times at which another copy was the active one, sorted: its scanned pages count in this
-    copy's scans.
-    """
+    copy's scans."""
+    failed_reads: Sequence[tuple[float, float]] = ()
+    """(first, last) of bad pages of unknown files of its instance, sorted, apart."""
+    failures: Sequence[Failure] = ()
+    """Page errors of its instance that name no database, and can only be its."""
+    restored: float = 0.0
+    """Time of its last restore from a backup, 0 for never."""
+    gone: float = 0.0
+    """Its facts up to this time are another database's: it is a snapshot of that, or was moved."""
+    inherited: Sequence[BadPage] = ()
+    """Bad pages that it had at another path."""
+    proven: Mapping[str, float] = {}
+    """By verifier, when all of its pages were proven good there."""
 
     def hides(self, start: float, end: float) -> bool:
         """True if something from `start` to `end` contradicts that the copy is good, or may."""
-        return any(begin < end and until > start for begin, until in self.gaps) or any(
-            start <= time <= end for time in self.against
+        return any(begin < end and until > start for begin, until in self.gaps) or self.contradicts(
+            start, end
         )
 
+    def contradicts(self, start: float, end: float) -> bool:
+        told = (*self.against, *(each.time for each in self.failures))
+        return any(start <= time <= end for time in told) or time_spans.holds(
+            self.failed_reads, start, end
+        )
+
+    @property
+    def mended(self) -> float:
+        """Damage up to this time is none of its any more."""
+        return max(self.restored, self.gone)
+
     def was_elsewhere(self, start: float, end: float) -> bool:
-        """True if another copy was the active one from `start` to `end`."""
         place = bisect_left(self.elsewhere, start)
         return place < len(self.elsewhere) and self.elsewhere[place] <= end
 
@@ -119,42 +147,34 @@ class OutsideFacts(NamedTuple):
     """Notices of other programs about it, the latest last."""
     reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
     """By kind, the number of open failures that the engine reported, and the time of the last."""
+    failures: Sequence[Failure] = ()
+    """Page errors of its instance that may be of any of several databases."""
 
 
 def note_io_error(of: Database | Instance, time: float) -> None:
-    """Keep the time of a failed read, write or flush of its files."""
     insort(of.io_error_times, time)
     del of.io_error_times[:-MAX_IO_ERRORS]
 
 
 def io_errors(database: Database, instance: Instance | None) -> list[float]:
     """Times of failed reads and writes of its files and of the logs of its instance, sorted.
-
-    Acknowledged ones are left out.
-    """
+    Acknowledged ones are left out."""
     of_logs = instance.io_error_times if instance is not None else []
-    times = (*database.io_error_times, *of_logs)
-    return sorted(time for time in times if time > database.acknowledged)
+    acknowledged = acknowledgements.up_to(database, acknowledgements.IO_ERROR)
+    return sorted(time for time in (*database.io_error_times, *of_logs) if time > acknowledged)
 
 
 def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
-    """Add one bad page that an event reports, or renew it.
-
-    Beyond 1,000 pages only the number is kept.
-    """
+    """Add one bad page that an event reports, or renew it."""
     if kind != "corrected":
         note_error(database, time)
-    if not latch_found(database, page, kind, time, history=history):
-        count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
-        database.bad_pages_overflow[kind] = (count + 1, max(last, time))
+    latch_found(database, page, kind, time, history=history)
 
 
 def note_error(database: Database, time: float) -> None:
-    """Keep the time of a page error that nothing corrected."""
     spans = database.page_error_spans
-    place = bisect_right(spans, (time, math.inf))
-    if place == 0 or spans[place - 1][1] < time:
-        spans.insert(place, (time, time))
+    if not time_spans.holds(spans, time, time):
+        insort(spans, (time, time))
         if len(spans) > MAX_ERROR_SPANS + ERROR_SLACK:
             _join_spans(database)
 
@@ -175,10 +195,8 @@ def _join_spans(database: Database) -> None:
 
 
 def _ends_of_spared(database: Database) -> list[float]:
-    """Ends of the scans whose result depends on no error lying within them.
-
-    The youngest of those that verify and of those that count bad pages: fewer than the gaps.
-    """
+    """Ends of the scans whose result depends on no error lying within them. The youngest of those
+    that verify and of those that count bad pages: fewer than the gaps."""
     scans = sorted(_scans(database, derive(database)), key=lambda done: done.ended or 0.0)
     clean = [done for done in scans if verifies(done, database)]
     unnamed = [done for done in scans if _named_too_few(done, database)]
@@ -187,52 +205,31 @@ def _ends_of_spared(database: Database) -> list[float]:
 
 def latch_found(
     database: Database, page: int, kind: BadKind, time: float, *, history: bool
-) -> bool:
-    """Add one bad page, or renew it; False when there are 1,000 others.
-
-    For pages found by reading the file: no error that a pass of the engine met.
-    """
+) -> None:
+    """Add one bad page, or renew it. For pages found by reading the file: no error that a pass of
+    the engine met. Beyond 1,000 only page and time are kept."""
     for known in database.bad_pages:
         if known.page == page and known.kind == kind:
             times = sorted({*known.times, known.first, known.last, time})
             known.first, known.last = times[0], times[-1]
             known.times = times[-MAX_TIMES:] if len(times) > len((known.first, known.last)) else []
             known.history = known.history and history
-            return True
-    if len(database.bad_pages) >= MAX_BAD_PAGES:
-        return False
+            return
+    if len(database.bad_pages) >= MAX_BAD_PAGES and page != UNLOCATED:
+        rows = database.more_bad_pages.setdefault(kind, bytearray())
+        more_pages.add(rows, page, time, most=MAX_MORE_PAGES)
+        return
     database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
-    _make_room(database)
-    return True
-
-
-def _make_room(database: Database) -> None:
-    """Make room when the limit is reached: drop entries that are resolved.
-
-    When all are unresolved, one more is only counted, without a walk through them.
-    """
     if len(database.bad_pages) >= MAX_BAD_PAGES:
+        # When all are unresolved, one more is only counted, without a walk through them.
         database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
 
 
 def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> None:
-    """Note `count` pages found at once for which there was no room.
-
-    The same finding read again changes nothing, so the larger number holds.
-    """
+    """Note `count` pages found at once for which there was no room. The same finding read again
+    changes nothing, so the larger number holds."""
     known, last = database.bad_pages_overflow.get(kind, (0, 0.0))
     database.bad_pages_overflow[kind] = (max(known, count), max(last, time))
-
-
-def acknowledge(entry: Database, pages: Mapping[int, float], others: float) -> None:
-    """Acknowledge bad pages, each up to its time, and all damage and errors up to `others`.
-
-    An error of another page that was logged before and is read later was not acknowledged.
-    """
-    for page, time in pages.items():
-        mark_good(entry, page, page, time)
-    entry.damage_mended = max(entry.damage_mended, others)
-    entry.acknowledged = max(entry.acknowledged, others)
 
 
 def hold_scans(database: Database, scans: Sequence[Pass]) -> None:
@@ -244,19 +241,21 @@ def hold_scans(database: Database, scans: Sequence[Pass]) -> None:
     """
     for done in scans:
         time = done.ended or 0.0
-        if _named_too_few(done, database) and not latch_found(
-            database, UNLOCATED, "uncorrectable", time, history=done.history
-        ):
-            hold_unfit(database, "uncorrectable", 1, time)
+        if _named_too_few(done, database):
+            latch_found(database, UNLOCATED, "uncorrectable", time, history=done.history)
     proofs = [
         done
         for done in scans
         if verifies(done, database)
         and (read_all_pages(done) or family(done.completion_event) != "active")
     ]
-    if proofs:
-        kept = sorted([*database.old_proofs, *proofs], key=lambda done: done.ended or 0.0)
-        database.old_proofs = kept[-MAX_PROOFS:]
+    hidden = [done for done in scans if _is_unreadable(done, database, ALONE)]
+    if proofs or hidden:
+        found = [*database.old_proofs, *proofs, *hidden]
+        kept = sorted(found, key=lambda done: done.ended or 0.0)
+        read = [done for done in kept if count_was_read(done)]
+        unread = [done for done in kept if not count_was_read(done)]
+        database.old_proofs = [*read[-MAX_PROOFS:], *unread[-1:]]
 
 
 def mark_good(database: Database, first: int, last: int, time: float) -> None:
@@ -265,25 +264,29 @@ def mark_good(database: Database, first: int, last: int, time: float) -> None:
 
 
 def mark_checksums_good(database: Database, first: int, last: int, time: float) -> None:
-    """Pages `first` to `last` of a file whose content is of `time` have right checksums."""
+    """Pages `first` to `last` of a file whose content is of `time` have right checksums. Where they
+    are not ALL_PAGES, none of them is blank."""
     good = (first, last, time)
-    _mark(database, database.checksums_good, good, kept=NOT_SEEN_BY_CHECKSUMS)
+    _mark(database, database.checksums_good, good, kept=_not_seen_in(good))
 
 
 def _mark(
     database: Database, ranges: list[PageRange], good: PageRange, *, kept: Collection[BadKind]
 ) -> None:
     """Add a range to `ranges`, or renew it; it clears no error of a kind in `kept`."""
-    first, last, time = good
+    first, last_page, time = good
     if len(database.bad_pages) >= MAX_BAD_PAGES:
         database.bad_pages = [
             bad
             for bad in database.bad_pages
-            if bad.last > time or not first <= bad.page <= last or bad.kind in kept
+            if bad.last > time or not first <= bad.page <= last_page or bad.kind in kept
         ]
+    for fault, rows in database.more_bad_pages.items():
+        if fault not in kept:
+            more_pages.drop(rows, lambda page, last: first <= page <= last_page and last <= time)
     for index, (low, high, when) in enumerate(ranges):
-        if (low, high) == (first, last):
-            ranges[index] = (first, last, max(when, time))
+        if (low, high) == (first, last_page):
+            ranges[index] = (first, last_page, max(when, time))
             return
     ranges.append(good)
     if len(ranges) > MAX_BAD_PAGES + RANGES_SLACK:
@@ -292,8 +295,7 @@ def _mark(
 
 def _drop_ranges(ranges: list[PageRange], pages: Collection[int]) -> None:
     """Drop ranges: keep the last that each of the known bad `pages` needs, and the youngest others:
-    1,000 in all.
-    """
+    1,000 in all."""
     needed = {_youngest(ranges, page) for page in pages}
     others = [each for each in ranges if each not in needed]
     drop = set(sorted(others, key=lambda each: each[2])[: -MAX_BAD_PAGES + len(needed) or None])
@@ -306,23 +308,34 @@ def _youngest(ranges: Sequence[PageRange], page: int) -> PageRange | None:
     return max(holding, key=lambda each: each[2], default=None)
 
 
+def _not_seen_in(good: PageRange) -> frozenset[BadKind]:
+    return NOT_SEEN_BY_SCANS if good[:2] == ALL_PAGES else NOT_SEEN_BY_READING
+
+
 def _stands(bad: BadPage, database: Database, clean: float) -> bool:
     """True if the bad page is unresolved. `clean` is the start of the last scan that found every
-    page good: 0 without one.
-    """
-    return bad.last > _dealt_with(database, bad.page, bad.kind) and bad.last >= clean
+    page good: 0 without one."""
+    open_since = _open_since(bad.kind, database, clean)
+    return bad.last > _dealt_with(database, bad.page, bad.kind) and bad.last >= open_since
+
+
+def _open_since(kind: BadKind, database: Database, clean: float) -> float:
+    """Errors of that kind before it ended with their file, or by a scan that sees them."""
+    return database.created if kind in NOT_SEEN_BY_SCANS else max(database.created, clean)
 
 
 def _dealt_with(database: Database, page: int, kind: BadKind) -> float:
     """The time up to which errors of that kind of the page (UNLOCATED: of none that is named) are
-    repaired, were read good since or are acknowledged.
-    """
-    good = _youngest(database.good_ranges, page)
-    checksum_good = _youngest(database.checksums_good, page)
-    if kind in NOT_SEEN_BY_CHECKSUMS:
-        checksum_good = None
-    known = (each[2] for each in (good, checksum_good) if each is not None)
-    return max(database.all_good, *known, 0.0)
+    repaired, were read good since or are acknowledged."""
+    seen = [each for each in database.checksums_good if kind not in _not_seen_in(each)]
+    known = (_youngest(ranges, page) for ranges in (database.good_ranges, seen))
+    times = [each[2] for each in known if each is not None]
+    if kind not in NOT_SEEN_BY_SCANS:
+        times.append(database.all_good)
+    if page == UNLOCATED:
+        thing = acknowledgements.unplaced(kind)
+        times.append(database.acknowledged_things.get(thing, 0.0))
+    return max(times, default=0.0)
 
 
 def verifies(done: Pass, database: Database, around: ScanCircumstances = ALONE) -> bool:
@@ -333,21 +346,36 @@ def verifies(done: Pass, database: Database, around: ScanCircumstances = ALONE) 
     """
     if done.outcome != "completed" or done.partial or done.task == "defrag":
         return False
-    if done.earliest is None or done.ended is None:
+    if done.earliest is None or done.ended is None or done.earliest < database.created:
         return False
     span = (done.earliest, done.ended)
     moved = family(done.completion_event) == "active" and around.was_elsewhere(*span)
     if not owns_its_pages(done) or (moved and not read_all_pages(done)):
         return False
-    if counted_bad(done) or not count_was_read(done):
+    return is_clean(done) and not _errors_within(database, *span) and not around.hides(*span)
+
+
+def unreadable_scan(
+    database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
+) -> float | None:
+    """End of the last completed scan whose numbers could not be read, and which nothing else keeps
+    from verifying the copy; None without one."""
+    scans = _scans(database, views)
+    return max(
+        (done.ended or 0.0 for done in scans if _is_unreadable(done, database, around)),
+        default=None,
+    )
+
+
+def _is_unreadable(done: Pass, database: Database, around: ScanCircumstances) -> bool:
+    if done.outcome != "completed" or done.partial or done.ended is None or count_was_read(done):
         return False
+    span = (done.ended if done.earliest is None else done.earliest, done.ended)
     return not _errors_within(database, *span) and not around.hides(*span)
 
 
 def _errors_within(database: Database, start: float, end: float) -> bool:
-    spans = database.page_error_spans
-    place = bisect_right(spans, (end, math.inf))
-    return place > 0 and spans[place - 1][1] >= start
+    return time_spans.holds(database.page_error_spans, start, end)
 
 
 def clean_scan_start(
@@ -361,24 +389,81 @@ def clean_scan_start(
 def known_bad_pages(
     database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> list[BadPage]:
-    """The unresolved bad pages, with one unlocated entry for scans that did not name theirs."""
+    """The unresolved bad pages, with one unlocated entry for scans that did not name theirs. Those
+    of before a restore are none (`restored_bad_pages`)."""
+    standing = _standing(database, views, around)
+    return [bad for bad in standing if bad.last > around.mended]
+
+
+def restored_bad_pages(
+    database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
+) -> list[BadPage]:
+    """The bad pages that a restore may have ended, until what began after it verified all pages."""
+    restored = around.restored
+    seen = acknowledgements.up_to(database, acknowledgements.RESTORE)
+    if restored <= max(seen, around.gone):
+        return []
+    before = [bad for bad in _standing(database, views, around) if bad.last <= restored]
+    proven = clean_scan_start(_scans(database, views), database, around)
+    return [] if max(proven, *database.verified.values(), 0.0) > restored else before
+
+
+def _standing(
+    database: Database, views: Mapping[str, TaskView], around: ScanCircumstances
+) -> list[BadPage]:
     scans = [done for done in _scans(database, views) if done.outcome == "completed"]
     clean = clean_scan_start(scans, database, around)
     healed = {id(bad) for done in scans for bad in _healed_by(done, database)}
     standing = [
         bad for bad in database.bad_pages if id(bad) not in healed and _stands(bad, database, clean)
     ]
-    unlocated = _unlocated(scans, database, clean)
-    if unlocated is not None:
-        standing = _with_unlocated(standing, unlocated)
-    for kind, (count, last) in database.bad_pages_overflow.items():
-        if last >= clean and last > _dealt_with(database, UNLOCATED, kind):
-            standing.append(BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=count))
-    return standing
+    known = {(bad.page, bad.kind) for bad in standing}
+    standing += [
+        bad
+        for bad in around.inherited
+        if (bad.page, bad.kind) not in known and _stands(bad, database, clean)
+    ]
+    for unlocated in (
+        _unlocated(scans, database, clean),
+        *_unnamed(database, around, clean),
+    ):
+        if unlocated is not None:
+            standing = _with_unlocated(standing, unlocated)
+    return [*standing, *_beyond_limit(database, clean)]
+
+
+def _unnamed(database: Database, around: ScanCircumstances, clean: float) -> Iterator[BadPage]:
+    """Bad pages that errors of other events prove, and that no event names: one of each kind."""
+    told = (*database.failures, *around.failures)
+    for kind, failures in page_failures.unnamed(told, database.named_pages).items():
+        dealt_with = _dealt_with(database, UNLOCATED, kind)
+        open_since = _open_since(kind, database, clean)
+        left = [each for each in failures if each.time > dealt_with and each.time >= open_since]
+        if left:
+            times = [each.time for each in left]
+            history = all(each.history for each in left)
+            yield BadPage(UNLOCATED, kind, min(times), max(times), history)
+
+
+def _beyond_limit(database: Database, clean: float) -> Iterator[BadPage]:
+    """By kind, the number of those for which there was no room."""
+    for kind in BAD_KINDS:
+        dealt_with = _dealt_with(database, UNLOCATED, kind)
+        open_since = _open_since(kind, database, clean)
+        listed = {bad.page for bad in database.bad_pages if bad.kind == kind}
+        rows = more_pages.read(database.more_bad_pages.get(kind, b""))
+        times = [time for page, time in rows if page not in listed]
+        found = [time for time in times if time > dealt_with and time >= open_since]
+        count, last = database.bad_pages_overflow.get(kind, (0, 0.0))
+        if last > dealt_with and last >= open_since:
+            found += [last] * count
+        if found:
+            last = max(found)
+            yield BadPage(page=UNLOCATED, kind=kind, first=last, last=last, pages=len(found))
 
 
 def _with_unlocated(standing: Sequence[BadPage], counted: BadPage) -> list[BadPage]:
-    """The unresolved bad pages and the one that scans counted, which is one with a latched one."""
+    """The unresolved bad pages and one that has no place, which is one with a latched one."""
     same = [bad for bad in standing if (bad.page, bad.kind) == (counted.page, counted.kind)]
     others = [bad for bad in standing if bad not in same]
     told = [*same, counted]
@@ -398,7 +483,6 @@ def _scans(database: Database, views: Mapping[str, TaskView]) -> list[Pass]:
 
 
 def count_pages(standing: Iterable[BadPage]) -> int:
-    """The number of pages that these entries stand for."""
     return sum(bad.pages for bad in standing)
 
 
@@ -417,10 +501,8 @@ def _met_in(done: Pass, database: Database) -> list[BadPage]:
 
 
 def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float | None:
-    """Last time at which it was reported from `start` to `end`, None if it was not.
-
-    Where the times are not kept, the errors that are `told` of it are taken for its own.
-    """
+    """Last time at which it was reported from `start` to `end`, None if it was not. Where the times
+    are not kept, the errors that are `told` of it are taken for its own."""
     within = [time for time in (*bad.times, bad.first, bad.last) if start <= time <= end]
     if within:
         return max(within)
@@ -429,10 +511,8 @@ def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float
 
 
 def _healed_by(done: Pass, database: Database) -> list[BadPage]:
-    """The bad pages that a scan met and found good, as it counted fewer: never the last ones.
-
-    A scan counts a page once, of however many kinds its errors are.
-    """
+    """The bad pages that a scan met and found good, as it counted fewer: never the last ones. A
+    scan counts a page once, of however many kinds its errors are."""
     counted = done.bad_checksums
     if not counted or counted < 0 or done.partial:
         return []
@@ -448,7 +528,7 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
         for done in scans
         if _named_too_few(done, database)
         and (done.ended or 0.0) > dealt_with
-        and (done.ended or 0.0) >= clean
+        and (done.ended or 0.0) >= _open_since("uncorrectable", database, clean)
     ]
     if not found:
         return None
@@ -463,10 +543,8 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
 
 
 def _named_too_few(done: Pass, database: Database) -> bool:
-    """True if a completed scan counted more bad pages than events named while it ran.
-
-    A page of two errors is one page.
-    """
+    """True if a completed scan counted more bad pages than events named while it ran. A page of two
+    errors is one page."""
     if done.outcome != "completed":
         return False
     counted = counted_bad(done)
@@ -477,10 +555,28 @@ def last_verifications(
     database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> dict[str, float]:
     """By verifier, the time when every page was last proven good; a verifier that never did is
-    absent.
-    """
-    verified = dict(database.verified)
+    absent."""
+    told = (*database.verified.items(), *around.proven.items())
+    verified = {by: time for by, time in sorted(told) if time >= database.created}
     for done in _scans(database, views):
         if verifies(done, database, around) and done.ended is not None:
             verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
-    return verified
+    return {by: time for by, time in verified.items() if time > around.gone}
+
+
+def last_streamed(
+    database: Database,
+    backups: Iterable[tuple[float, float]],
+    around: ScanCircumstances = ALONE,
+) -> float | None:
+    """The end of the last streaming backup, (start, end) each, that read every page and in whose
+    time no page error of this copy is known; None without one."""
+    proofs = (
+        end
+        for start, end in backups
+        if start >= database.created
+        and end > around.gone
+        and not _errors_within(database, start, end)
+        and not around.contradicts(start, end)
+    )
+    return max(proofs, default=None)

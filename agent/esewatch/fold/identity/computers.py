@@ -19,10 +19,8 @@ Item = TypeVar("Item", str, tuple[str, str])
 
 
 def label_of(name: str, hosts: Mapping[str, Host], settings: Settings) -> str:
-    """Label of the computer that `name` means among the known ones.
-
-    The full name that a short label was first met with keeps it; another one is a label itself.
-    """
+    """Label of the computer that `name` means among the known ones. The full name that a short
+    label was first met with keeps it; another one is a label itself."""
     full = identity.full_name(name, settings)
     label = identity.computer_label(name, settings)
     host = hosts.get(label)
@@ -40,7 +38,6 @@ class Namesakes(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The sentence that is logged once."""
         return (
             f"{self.keeper} and {', '.join(self.others)} have one short name and are "
             f"{len(self.others) + 1} computers: the first is called {self.short}, the others by "
@@ -49,7 +46,6 @@ class Namesakes(NamedTuple):
 
 
 def namesakes(hosts: Mapping[str, Host], settings: Settings) -> list[Namesakes]:
-    """The namesakes of each short name that several computers have."""
     if settings.computer_label == "fqdn":
         return []
     others = sorted(
@@ -65,8 +61,6 @@ def namesakes(hosts: Mapping[str, Host], settings: Settings) -> list[Namesakes]:
 
 
 class Computers:
-    """The computers of a state, by the names that records have for them."""
-
     def __init__(self, state: State, settings: Settings) -> None:
         self._state = state
         self._settings = settings
@@ -80,7 +74,6 @@ class Computers:
         """Short names for which another computer was met, not logged yet."""
 
     def reconfigure(self, settings: Settings) -> None:
-        """Apply other settings from the next record on."""
         self._settings = settings
         self._labels.clear()
 
@@ -94,7 +87,6 @@ class Computers:
         return label
 
     def note(self, label: str, time: float) -> None:
-        """Note that the computer has a record of this time."""
         if time < self._oldest.get(label, math.inf):
             self._oldest[label] = time
 
@@ -106,11 +98,8 @@ class Computers:
         return known
 
     def _fits(self, label: str, logged: str) -> bool:
-        """True if there is room for one more computer.
-
-        Once there was none, there is none again until enough is free: a flood of names must not
-        take each place that becomes free.
-        """
+        """True if there is room for one more computer. Once there was none, there is none again
+        until enough is free: a flood of names must not take each place that becomes free."""
         most = dropped_names.computers(self._settings)
         count = len(self._state.hosts)
         self._full = count >= most or (self._full and count >= dropped_names.CROWDED * most)
@@ -129,9 +118,7 @@ class Computers:
             source.channels.append(channel)
 
     def drop_passing(self, now: float) -> Iterator[tuple[str, str, str]]:
-        """Drop, at the limit, computers with only a few old records; returns the
-        changes.
-        """
+        """Drop, at the limit, computers with only a few old records; returns the changes."""
         state = self._state
         if len(state.hosts) < dropped_names.CROWDED * dropped_names.computers(self._settings):
             return
@@ -147,6 +134,8 @@ class Computers:
         for label in gone:
             del state.hosts[label]
             yield ("host", label, "")
+            for day in state.recent.pop(label, ()):
+                yield ("recent", label, str(day))
         for key in [key for key in state.channels if key[0] in lost]:
             del state.channels[key]
             yield ("channel", *key)
@@ -160,7 +149,6 @@ class Computers:
         self.event_ids = dropped_names.EventIds(state)
 
     def meet(self, source: SourceState, logged: str, time: float | None) -> str | None:
-        """Make the computer known to the source; returns its label, None where there is no room."""
         hosts = self._state.hosts
         label = label_of(logged, hosts, self._settings)
         host = hosts.get(label)
@@ -186,7 +174,6 @@ class Computers:
         return self.label(source, logged, time) or label
 
     def tell(self, say: Callable[[str], object]) -> None:
-        """Log a sentence for the namesakes that were met since the last call."""
         if self._news:
             for each in namesakes(self._state.hosts, self._settings):
                 if each.short in self._news:
@@ -194,10 +181,8 @@ class Computers:
             self._news.clear()
 
     def settle(self) -> None:
-        """Give each short label to the computer with the oldest record.
-
-        For inputs that were read together: the order of reading decides nothing.
-        """
+        """Give each short label to the computer with the oldest record. For inputs that were read
+        together: the order of reading decides nothing."""
         hosts, oldest = self._state.hosts, self._oldest
         names: dict[str, str] = {}
         for short, host in hosts.items():
@@ -231,6 +216,7 @@ def rename(state: State, names: Mapping[str, str]) -> None:
     for host in hosts:
         host.computer = renamed(host.computer)
         state.hosts[host.computer] = host
+    state.recent = {renamed(label): days for label, days in state.recent.items()}
     _rename_in(state.channels, renamed)
     _rename_in(state.instances, renamed)
     _rename_in(state.devices, renamed)

@@ -21,8 +21,7 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 MAX_DROPPED = 1000
 OWNERS_A_DATABASE = 4
 """The limit of instances, devices, processes, computers and channels for each of
-`max_databases`.
-"""
+`max_databases`."""
 EVENTS_A_DATABASE = 20
 """The limit of separate pairs of computer and event id for each of `max_databases`."""
 MAX_EVENT_IDS = 500
@@ -34,8 +33,7 @@ CROWDED = 0.9
 """Once the limit of computers is reached, none is added until they are below this share of it."""
 PASSING_SECONDS, PASSED_SECONDS = 3600.0, 86400.0
 """At the limit, a computer without a database is dropped if its events span an hour at most and
-ended more than a day ago.
-"""
+ended more than a day ago."""
 MAX_NAME = 255
 """A longer name is cut; a digest behind it keeps it distinct."""
 MAX_LABEL = 1024
@@ -58,7 +56,6 @@ def fits(state: State, settings: Settings, known: Sized, computer: str, label: s
 
 
 def has_room(state: State, settings: Settings, known: Sized, computer: str, name: str) -> bool:
-    """True if there is room for one more instance, device or process."""
     if len(known) < OWNERS_A_DATABASE * settings.max_databases:
         return True
     drop(state, computer, name)
@@ -66,7 +63,6 @@ def has_room(state: State, settings: Settings, known: Sized, computer: str, name
 
 
 def drop(state: State, computer: str, name: str) -> None:
-    """Count a dropped name, each name once."""
     known = state.dropped
     key = f"{computer}|{name}"
     if key not in known:
@@ -87,13 +83,11 @@ def long_paths(state: State) -> list[tuple[str, str]]:
 
 
 def computers(settings: Settings) -> int:
-    """The limit of computers."""
     return OWNERS_A_DATABASE * settings.max_databases
 
 
 def expects(settings: Settings, name: str) -> bool:
-    """True if the configuration names the computer: it always has room."""
-    return full_name(name, settings) in {each.lower() for each in settings.computers.values()}
+    return full_name(name, settings) in {each.lower() for each in settings.aliases.values()}
 
 
 def is_passing(host: Host, now: float) -> bool:

@@ -6,14 +6,13 @@ from esewatch.config import Settings
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.fold.identity.computers import Computers
 from esewatch.fold.identity.owners import is_tool
-from esewatch.fold.state.state import Channel, Database, Device, Instance, SourceState, State
+from esewatch.fold.state.state import Channel, Database, Device, Instance, Power, SourceState, State
 
 Entity = tuple[str, str, str]
 """(table, first key, second key or empty): one row of the journal."""
 
 
-class NoRoomError(Exception):
-    """The record belongs to a computer for which there is no room."""
+class NoRoomError(Exception): ...
 
 
 class Entities:
@@ -24,6 +23,9 @@ class Entities:
         self.settings = settings
         self.changed: set[Entity] = set()
         self.computers = Computers(state, settings)
+        self._aside: dict[tuple[str, str], Channel] = {}
+        """Logs of computers without an event of ESE, the last 1,000 that were heard."""
+        self._aside_power: dict[str, Power] = {}
         self._failovers_told = True  # more is known: their databases are worked out again
 
     def _touch(self, table: str, first: str, second: str = "") -> None:
@@ -37,6 +39,8 @@ class Entities:
             if label is None:
                 self._touch("dropped", "")
                 raise NoRoomError
+            if (power := self._aside_power.pop(label, None)) is not None:
+                self.state.hosts[label].power = power
             self._touch("host", label)
             self._failovers_told = True
         return label
@@ -47,7 +51,8 @@ class Entities:
         if channel is None:
             if not self._has_room(self.state.channels, computer, name):
                 return None
-            channel = self.state.channels[key] = Channel(computer=computer, channel=key[1])
+            channel = self._aside.pop(key, None) or Channel(computer=computer, channel=key[1])
+            self.state.channels[key] = channel
         self._touch("channel", *key)
         return channel
 

@@ -21,6 +21,7 @@ MAX_PATH = 1024
 _PREFIX = re.compile(r"^(?:\\\\[?.]\\(?:UNC\\)?)", re.IGNORECASE)
 _DRIVE_OR_UNC = re.compile(r"^(?:[A-Za-z]:[\\/]|[\\/]{2})")
 _SEPARATORS = re.compile(r"[\\/]+")
+_DOTS = re.compile(r"(?:\\\.)+(?=\\)")
 _SNAP_VOLUME = re.compile(r"^[a-z]:\\\$snap_[^\\]*_volume([a-z])\$\\(.*)$", re.IGNORECASE)
 _SNAPSHOT = re.compile(r"harddiskvolumeshadowcopy|\\\$snap_|(?:^|\\)snapshots\\", re.IGNORECASE)
 
@@ -38,6 +39,7 @@ _IGNORED = tuple(
         "*\\S-1-5-*.edb",
     )
 )
+_TEMPORARY = re.compile(r"(?:^|[\\/])(?:te?mp|tempchksum[^\\/]*)\.edb$", re.IGNORECASE)
 _WATCHED_FILES = tuple(
     re.compile(translate(pattern), re.IGNORECASE)
     for pattern in (
@@ -58,16 +60,14 @@ _REPLICATION = "msexchangerepl"
 
 def full_name(name: str, settings: Settings) -> str:
     """A computer's name whole: the alias if one is configured, lower case."""
-    aliases = {key.lower(): value for key, value in settings.computers.items()}
+    aliases = {key.lower(): value for key, value in settings.aliases.items()}
     lowered = name.strip().lower().rstrip(".")
     return aliases.get(lowered, lowered).lower()
 
 
 def computer_label(name: str, settings: Settings) -> str:
     """Label of a computer: the alias if one is configured, lower case, first DNS label.
-
-    `computer_label: fqdn` keeps the whole name. An address is not cut.
-    """
+    `computer_label: fqdn` keeps the whole name. An address is not cut."""
     lowered = full_name(name, settings)
     if settings.computer_label == "fqdn" or re.fullmatch(r"[\d.]+|.*:.*", lowered):
         return lowered
@@ -93,24 +93,22 @@ def database_label(path: str) -> str | None:
 
 
 def _plain(path: str) -> str:
-    r"""The path without `\\?\` and `\\.\`; single backslashes where it has a drive or UNC root."""
+    r"""The path without `\\?\` and `\\.\`; where it has a drive or UNC root single backslashes,
+    and no component that is a dot."""
     stripped = path.strip()
     if not _DRIVE_OR_UNC.match(stripped):
         return stripped
     root = "\\" if stripped[0] in "\\/" else ""
     plain = root + _SEPARATORS.sub(r"\\", stripped)
     prefix = _PREFIX.match(plain)
-    if prefix is None:
-        return plain
-    rest = plain[prefix.end() :]
-    return f"\\\\{rest}" if prefix.group().upper().endswith("UNC\\") else rest
+    rest = _DOTS.sub("", plain[prefix.end() :] if prefix else plain)
+    is_unc = prefix is not None and prefix.group().upper().endswith("UNC\\")
+    return f"\\\\{rest}" if is_unc else rest
 
 
 def label_kept(path: str, *, bad: bool) -> str | None:
-    """Label under which the facts of the path are kept, None for nowhere.
-
-    A snapshot of an unknown origin is no known copy, but its bad page is kept.
-    """
+    """Label under which the facts of the path are kept, None for nowhere. A snapshot of an unknown
+    origin is no known copy, but its bad page is kept."""
     if len(path) > MAX_PATH:
         return None
     label = database_label(path)
@@ -123,8 +121,14 @@ def is_snapshot(path: str) -> bool:
     return _SNAPSHOT.search(_plain(path)) is not None
 
 
+@lru_cache(maxsize=4096)
+def is_temporary(path: str) -> bool:
+    """True if it is called as the temporary databases of the engine and of eseutil are: no copy of
+    anything, whose pages nobody stamps."""
+    return _TEMPORARY.search(path) is not None
+
+
 def is_configured(computer: str, database: str, settings: Settings) -> bool:
-    """True if the configuration names this database."""
     return rule_for(settings, computer, database) is not None
 
 
@@ -147,8 +151,10 @@ def tier(database: Database, settings: Settings) -> Tier:
         asked_for = database.maintenance_seen or bool(database.page_scan)
         return _tier(database.database, database.process.lower(), asked_for)
     # Whatever the file is for, its disk is not sound.
-    corrupt = database.page_errors or not CORRUPTION.isdisjoint(
-        {*database.damage, *database.damage_of_active}
+    corrupt = (
+        database.page_errors
+        or database.failures
+        or not CORRUPTION.isdisjoint({*database.damage, *database.damage_of_active})
     )
     bad = corrupt or database.page_scan.get("bad_pages") or database.bad_pages
     return "observed" if bad else "ignored"
@@ -176,10 +182,8 @@ def database_name(database: Database, settings: Settings) -> str:
 
 
 def role_of(database: Database, settings: Settings) -> str:
-    """active or passive: as its scan shows, else as configured, else empty (semantics.md 1).
-
-    Beyond that the letter D of Exchange is taken as a hint: R is logged by every start.
-    """
+    """active or passive: as its scan shows, else as configured, else empty (semantics.md 1). Beyond
+    that the letter D of Exchange is taken as a hint: R is logged by every start."""
     current = database.generation == "current" or database.role_event not in OF_BOTH_GENERATIONS
     if database.role and current:
         return database.role

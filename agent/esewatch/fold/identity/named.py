@@ -25,9 +25,7 @@ def directories(entries: Iterable[Database], adam_instance: str) -> list[Databas
 
 def names_in(event: Event) -> tuple[str, ...]:
     """Possible names of a database or a server: the fields that do, else each of its strings.
-
-    `DB01\\EX01` is two names.
-    """
+    `DB01\\EX01` is two names."""
     told = [str(event.fields[name]) for name in _NAMED if name in event.fields]
     parts = [
         part.strip().lower()
@@ -52,7 +50,6 @@ def concerned(
     state: State,
     settings: Settings,
 ) -> list[Database]:
-    """The copies that are on a server which one of the names means."""
     servers = [identity.full_name(name, settings) for name in names]
     return [
         copy
@@ -62,7 +59,6 @@ def concerned(
 
 
 def _is_server(name: str, host: Host | None, label: str) -> bool:
-    """True if a name is that of a computer; one of both may be short."""
     full = host.full_name if host is not None and host.full_name else label
     if "." in name and "." in full:
         return name == full

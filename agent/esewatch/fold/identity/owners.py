@@ -4,9 +4,12 @@ A process is an attribute of an event, and not of the database: a program that w
 file once, as eseutil does, does not own the database and does not change its owner.
 """
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from math import inf
+from typing import NamedTuple
 
-from esewatch.fold.state.state import Database, Instance, State
+from esewatch.fold.state.state import STOP_EVENTS, Database, Instance, State
 from esewatch.model import Event
 
 TOOLS = frozenset(
@@ -25,7 +28,6 @@ SERVERS = (*EXCHANGE, "ntds", "lsass", "certsrv", "dfsr")
 """Prefixes of the names of processes that have databases of their own."""
 
 MAX_INSTANCES = 16
-"""The limit of instances that are known to have had a database."""
 
 _MAINTENANCE = range(700, 758)
 _NONE, _OPENS, _SERVES = range(3)
@@ -48,7 +50,6 @@ def instance_label(database: Database) -> str:
 
 
 def instance_key(database: Database) -> tuple[str, str]:
-    """Key of its instance in the state."""
     return database.computer, instance_label(database).lower()
 
 
@@ -59,19 +60,16 @@ def process_key(database: Database) -> tuple[str, str]:
 
 def note_process(instance: Instance, process: str) -> None:
     """Keep the process that logged an error of the instance: of several the one that works on no
-    database of others, in any order of the events.
-    """
+    database of others, in any order of the events."""
     known = filter(None, (instance.process, process))
     instance.process = min(known, key=lambda each: (is_tool(each), each.lower()), default="")
 
 
 def is_server(instance: Instance) -> bool:
-    """True if the process that logged errors of it has databases whose maintenance is watched."""
     return instance.process.lower().startswith(SERVERS)
 
 
 def instances_on(state: State, computer: str) -> list[Instance]:
-    """All that are known of the computer."""
     return [instance for (host, _), instance in state.instances.items() if host == computer]
 
 
@@ -124,7 +122,55 @@ def _note(entry: Database, event: Event, *, anew: bool) -> None:
 
 @lru_cache(maxsize=4096)
 def _claim(process: str, *, maintains: bool) -> int:
-    """Certainty with which the process of an event serves its database."""
     if is_tool(process):
         return _NONE
     return _SERVES if maintains or process.lower().startswith(SERVERS) else _OPENS
+
+
+class Stay(NamedTuple):
+    """The database was in the instance of that key from `since` until another one named it.
+
+    A storage group gets another name, or a database moves: the stops and restores of the instance
+    before are still those of the database, and what the new one had before is not.
+    """
+
+    key: tuple[str, str]
+    since: float
+    until: float
+
+
+def stays(entry: Database) -> Iterator[Stay]:
+    """Each of its instances; the first one had it from the beginning."""
+    known, present = dict(entry.instances), instance_label(entry).lower()
+    if len(known) < 2 or present not in known:
+        yield Stay(instance_key(entry), -inf, inf)
+        return
+    known[present] = (known[present][0], max(known[present][1], entry.named))
+    oldest = min(first for first, _ in known.values())
+    for name, (first, last) in known.items():
+        later = [each for times in known.values() for each in times if each > last]
+        since = first if first > oldest else -inf
+        yield Stay((entry.computer, name), since, min(later, default=inf))
+
+
+def has_been_in(entry: Database, computer: str, name: str) -> bool:
+    key = (computer, name.lower())
+    return entry.computer == computer and (
+        key == instance_key(entry) or any(stay.key == key for stay in stays(entry))
+    )
+
+
+def stops_of(state: State, entry: Database) -> Sequence[float]:
+    """Sorted times at which its instance stopped."""
+    if len(entry.instances) < 2:
+        instance = state.instances.get(instance_key(entry))
+        return instance.times_of(STOP_EVENTS) if instance is not None else ()
+    return sorted(
+        {
+            stop
+            for stay in stays(entry)
+            if (instance := state.instances.get(stay.key)) is not None
+            for stop in instance.times_of(STOP_EVENTS)
+            if stay.since <= stop < stay.until
+        }
+    )

@@ -18,16 +18,13 @@ _FAMILY = dict.fromkeys(ACTIVE_FAMILY, "active") | dict.fromkeys(PASSIVE_FAMILY,
 
 def family(event_id: int) -> str:
     """active or passive: the role whose scan this event belongs to, empty where it shows
-    neither.
-    """
+    neither."""
     return _FAMILY.get(event_id, "")
 
 
 def role_changes(database: Database, transitions: Iterable[Transition]) -> list[float]:
     """Times at which the copy changed its role: its events changed family, or a failover.
-
-    `transitions` are sorted. A database of Exchange 2007 logs one family only.
-    """
+    `transitions` are sorted. A database of Exchange 2007 logs one family only."""
     changes = list(database.failovers)
     role = database.evicted_role
     for each in transitions:

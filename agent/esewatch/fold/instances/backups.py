@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from esewatch.fold.state.backup_jobs import BackupSet
-from esewatch.fold.state.state import BackupEvent, BackupTotals, Instance
+from esewatch.fold.state.state import STOP_EVENTS, BackupEvent, BackupTotals, Instance
 
 BackupKind = Literal[
     "full", "incremental", "shadow_full", "shadow_incremental", "shadow_copy", "shadow_differential"
@@ -78,9 +78,8 @@ def insert(instance: Instance, new: BackupEvent) -> None:
 
 
 def _boundary(events: list[BackupEvent], least: int) -> int:
-    """Cut before the start of a backup, so that none is torn in two: the next one, if it is not
-    too far, else the one before. A start may be read after what follows it.
-    """
+    """Cut before the start of a backup, so that none is torn in two: the next one, if it is not too
+    far, else the one before. A start may be read after what follows it."""
     starts = [index for index, each in enumerate(events) if each.event_id in STARTS]
     after = next((index for index in starts if index >= least), len(events))
     before = [index for index in starts if index < least]
@@ -106,7 +105,6 @@ def _condensed(events: Iterable[BackupEvent]) -> list[BackupEvent]:
 
 
 def completed(events: Iterable[BackupEvent]) -> list[Backup]:
-    """The backups that completed, in order of time."""
     done: list[Backup] = []
     running: Backup | None = None
     open_files: set[str] = set()
@@ -143,9 +141,8 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
 
 
 def spans(events: Iterable[BackupEvent]) -> list[Stretch]:
-    """From the start to the end of each, completed or failed; backups without an end are
-    left out.
-    """
+    """From the start to the end of each, completed or failed; backups without an end are left
+    out."""
     found: list[Stretch] = []
     start: float | None = None
     for event in events:
@@ -172,16 +169,14 @@ def at_work(instance: Instance, now: float) -> bool | None:
     if not instance.backup_events and not instance.backup_totals:
         return None
     since = begun(instance.backup_events)
-    if since is None or any(stop > since for stop in instance.stops[-1:]):
+    if since is None or any(stop > since for stop in instance.times_of(STOP_EVENTS)[-1:]):
         return False
     return now - since <= LONGEST
 
 
 def totals(instance: Instance, kept: Iterable[Backup]) -> dict[str, dict[str, BackupTotals]]:
     """database -> kind -> totals of all completed backups; `kept` are those of the kept events.
-
-    Those of shadow copies are under UNNAMED, as are incremental ones without a full one before.
-    """
+    Those of shadow copies are under UNNAMED, as are incremental ones without a full one before."""
     result = {
         database: {kind: msgspec.structs.replace(each) for kind, each in kinds.items()}
         for database, kinds in instance.backup_totals.items()
@@ -198,10 +193,8 @@ def _add(result: dict[str, dict[str, BackupTotals]], backup: Backup) -> None:
 
 
 def _unsaid(result: Mapping[str, Mapping[str, BackupTotals]], kind: BackupKind) -> dict[str, float]:
-    """The databases, with 0 bytes, of a backup that names none.
-
-    An incremental one copies the log files of its instance: those go on from the full backups.
-    """
+    """The databases, with 0 bytes, of a backup that names none. An incremental one copies the log
+    files of its instance: those go on from the full backups."""
     if kind == "full":
         return {}
     after_full = [name for name, kinds in result.items() if "full" in kinds]
@@ -220,7 +213,6 @@ def together(
 
 
 def add_totals(totals: BackupTotals, size: float, seconds: float, ended: float) -> None:
-    """Add one completed backup of `size` bytes."""
     totals.bytes_total += size
     totals.seconds_total += seconds
     totals.last_completion = max(totals.last_completion, ended)
@@ -242,11 +234,12 @@ def streamed(instance: Instance) -> list[BackupSet]:
     ]
 
 
-def verified_by_streaming(backups: Iterable[Backup]) -> dict[str, float]:
-    """database -> end of the last streaming backup that read every page of it without error."""
-    result: dict[str, float] = {}
+def verified_by_streaming(backups: Iterable[Backup]) -> dict[str, list[Stretch]]:
+    """database -> the streaming backups that read every page of it; errors of its pages in their
+    time are another matter (`integrity.last_streamed`)."""
+    result: dict[str, list[Stretch]] = {}
     for backup in backups:
         if backup.verifying:
             for database in backup.files:
-                result[database] = max(result.get(database, 0.0), backup.ended)
+                result.setdefault(database, []).append((backup.started, backup.ended))
     return result

@@ -13,6 +13,7 @@ from esewatch.ese.events.from_strings import has_own_messages
 from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.fold.identity.identity import database_label, is_snapshot, tier
 from esewatch.fold.identity.owners import instance_key, instance_label, instance_name, note_process
+from esewatch.fold.state.acknowledgements import error, up_to
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, EngineErrorKind, Instance, State
 from esewatch.model import Event
@@ -35,12 +36,15 @@ REPORTED: tuple[EngineErrorKind, ...] = ("memory", "failure_item", "corruption_i
 """Errors that the engine reports of itself; each other kind is one failure, with its own alert."""
 LASTING: frozenset[EngineErrorKind] = frozenset({"memory", "corruption_item"})
 """Errors that a restart of the instance does not fix: only an acknowledgement ends them."""
+OF_LOGS: frozenset[EngineErrorKind] = frozenset({"log_sequence", "disk_full", "recovery"})
+"""Errors that are over once the instance attaches a database, because it logs that."""
 OF_COMPUTER: EngineErrorKind = "memory"
 """A problem of the whole computer, whichever instance met it."""
 KIND_OF: Mapping[int, EngineErrorKind] = {
     event: kind for kind, events in ENGINE_ERRORS.items() for event in events
 }
-"""Event id -> kind."""
+
+Dealt = Mapping[EngineErrorKind, float]
 
 _BAD_PAGES = PAGE_EVENTS.keys() - {399}
 """A page that was corrected was read."""
@@ -83,53 +87,64 @@ def instance_of(state: State, computer: str, event: Event) -> str:
     return event.ese_instance or of_database or instance_name("", event.process)
 
 
-def note(instance: Instance, event: Event, time: float, *, history: bool) -> None:
-    """Count one error that `counts`, or one that `is_failed_read`.
-
-    An old error that the first reading finds is not open.
-    """
+def note(instance: Instance, event: Event, time: float) -> None:
+    """Count one error that `counts`, or one that `is_failed_read`."""
     kind = KIND_OF.get(event.event_id, "io")
     note_process(instance, event.process)
     count, last = instance.errors.get(kind, (0, time))
     instance.errors[kind] = (count + 1, max(last, time))
-    if not history:
-        times = instance.error_times.setdefault(kind, [])
-        insort(times, time)
-        del times[:-MAX_TIMES]
+    times = instance.error_times.setdefault(kind, [])
+    insort(times, time)
+    del times[:-MAX_TIMES]
 
 
-def acknowledgements(databases: Iterable[Database]) -> dict[DatabaseKey, float]:
-    """By instance, the time up to which a person acknowledged errors of any of its databases."""
-    found: dict[DatabaseKey, float] = {}
-    for each in databases:
-        key = instance_key(each)
-        found[key] = max(found.get(key, 0.0), each.acknowledged)
+def dealt_with(database: Database) -> Dealt:
+    """By kind, the time up to which a person acknowledged errors of its instance."""
+    if not (database.acknowledged or database.acknowledged_things):
+        return {}
+    return {kind: up_to(database, error(kind)) for kind in ENGINE_ERRORS}
+
+
+def of_all(dealt: Iterable[Dealt]) -> Dealt:
+    """By kind, the latest of the times."""
+    found: dict[EngineErrorKind, float] = {}
+    for each in dealt:
+        for kind, time in each.items():
+            found[kind] = max(time, found.get(kind, 0.0))
     return found
 
 
-def open_errors(instance: Instance, acknowledged: float) -> dict[EngineErrorKind, int]:
+def acknowledgements(databases: Iterable[Database]) -> dict[DatabaseKey, Dealt]:
+    """By instance, what was acknowledged of any of its databases."""
+    found: dict[DatabaseKey, list[Dealt]] = {}
+    for each in databases:
+        found.setdefault(instance_key(each), []).append(dealt_with(each))
+    return {key: of_all(each) for key, each in found.items()}
+
+
+def open_errors(instance: Instance, acknowledged: Dealt) -> dict[EngineErrorKind, int]:
     """The number of open errors, by kind that was ever logged.
 
     Errors within the second in which the instance came up are open: their order is unknown.
-    `acknowledged` is the time up to which a person acknowledged them.
+    `acknowledged` is, by kind, the time up to which a person acknowledged them.
     """
     found = {}
     for kind in instance.errors:
         times = instance.error_times.get(kind, [])
         came_up = 0.0 if kind in LASTING else instance.mounted
-        ended = max(bisect_left(times, came_up), bisect_right(times, acknowledged))
+        if kind in OF_LOGS:
+            came_up = max(came_up, instance.attached)
+        seen = bisect_right(times, acknowledged.get(kind, 0.0))
+        ended = max(bisect_left(times, came_up), seen)
         found[kind] = len(times) - ended
     return found
 
 
 def open_of(
-    instance: Instance | None, computer: Iterable[Instance], acknowledged: float
+    instance: Instance | None, computer: Iterable[Instance], acknowledged: Dealt
 ) -> dict[EngineErrorKind, tuple[int, float]]:
-    """By kind, the number of open errors of a database, and the time of the last one.
-
-    These are the errors of its `instance`, and of all instances of its `computer` those that
-    concern them all.
-    """
+    """By kind, the number of open errors of a database, and the time of the last one. These are the
+    errors of its `instance`, and of all instances of its `computer` those that concern them all."""
     found = {}
     if instance is not None:
         for kind, still in open_errors(instance, acknowledged).items():

@@ -2,41 +2,45 @@
 
 import math
 import re
-from bisect import insort
+from bisect import bisect_left
 from collections.abc import Iterator
 
-from esewatch.fold.databases import databases, integrity
-from esewatch.fold.identity.identity import label_kept
-from esewatch.fold.identity.owners import instance_key, instance_name
-from esewatch.fold.identity.stays import stays
+from esewatch.fold.databases import databases, integrity, page_failures
+from esewatch.fold.identity.identity import is_snapshot, label_kept
+from esewatch.fold.identity.owners import instance_key, instance_name, is_tool
 from esewatch.fold.instances.backups import BACKUP_EVENTS, add_totals
 from esewatch.fold.instances.backups import insert as insert_backup
-from esewatch.fold.instances.engine_errors import ENGINE_ERRORS
-from esewatch.fold.passes.passes import MAX_TRANSITIONS, SLACK
-from esewatch.fold.state import damage
+from esewatch.fold.passes.passes import DETACH
+from esewatch.fold.state import damage, time_spans
 from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.backup_jobs import insert as insert_set
-from esewatch.fold.state.state import BackupEvent, BackupTotals, Database, Instance, State
+from esewatch.fold.state.state import (
+    START,
+    STOP_EVENTS,
+    BackupEvent,
+    BackupTotals,
+    Database,
+    Instance,
+    State,
+)
 from esewatch.model import Event, SetBackedUp
 
-MAX_STOPS = MAX_TRANSITIONS + SLACK
-"""As many as transitions: fewer would forget a stop that interrupted a transition still kept."""
-STOP_EVENTS = frozenset({103, 104})
-RESTORED = 205
-"""The databases of the instance were restored from a backup."""
-OF_RESTORES = ENGINE_ERRORS["recovery"] | {RESTORED}
-RESTORE_ERROR_WITHIN = 3600.0
-MAX_RESTORES = 16
+MAX_LIFE = 1024
+"""More than transitions: fewer would forget a stop that interrupted a transition still kept."""
+ATTACHED = 326
+"""It writes its logs again. Of its other databases that says nothing."""
+_REPEATED = frozenset({301, 325, ATTACHED, 328})
+"""Of several in a row the first is kept: one for each log, or for each database."""
+LIFE = frozenset({START, *STOP_EVENTS, 105, 300, 302, 304, *_REPEATED})
+NO_SIGN = STOP_EVENTS | {DETACH}
+"""Events that do not show that their instance is at work."""
 MAX_ENGINES = 8
 
-START = 102
-MOUNTED = frozenset({105, 302})
-"""The instance came up or completed its recovery: older errors are over. A database that is
-attached (326) says nothing of the others.
-"""
+MOUNTED = frozenset({105, 302, 304})
+"""The instance came up or completed its recovery: older errors are over."""
 _PARTS = ("version_major", "version_minor", "version_build")
 _VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:\.\d{1,5})?")
-_TELLS = frozenset({*OF_RESTORES, *STOP_EVENTS, START, *MOUNTED, *BACKUP_EVENTS, *damage.DAMAGE})
+_TELLS = frozenset({*LIFE, *BACKUP_EVENTS, *damage.DAMAGE})
 _MOST = 0xFFFF
 """Each part of a version of Windows has 16 bits."""
 
@@ -46,19 +50,16 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
     if event.event_id not in _TELLS and not event.engine_version:
         return False
     changed = _engine(instance, event, time)
-    if event.event_id in OF_RESTORES:
-        _restore(instance, time, failed=event.event_id != RESTORED)
-        changed = True
-    if event.event_id in STOP_EVENTS:
-        instance.stops = sorted({*instance.stops, time})[-MAX_STOPS:]
-    elif event.event_id == START:
-        instance.starts = sorted({*instance.starts, time})[-MAX_STOPS:]
-    elif event.event_id in MOUNTED:
-        if time in instance.mounts:
-            return changed
-        instance.mounts = sorted({*instance.mounts, time})[-MAX_STOPS:]
-        instance.mounted = max(instance.mounted, time)
-    elif event.event_id in BACKUP_EVENTS:
+    if event.event_id in LIFE:
+        changed |= _live(instance, event, time)
+        if event.event_id in MOUNTED and time > instance.mounted:
+            instance.mounted = time
+            changed = True
+        if event.event_id == ATTACHED and time > instance.attached and _is_own(event):
+            instance.attached = time
+            changed = True
+        return changed
+    if event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
     elif event.event_id in damage.DAMAGE and not event.database:
         damage.note_of_instance(instance, event, time)
@@ -67,39 +68,41 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
     return True
 
 
-def _restore(instance: Instance, time: float, *, failed: bool) -> None:
-    """205 is logged after a restore that failed, too: an error of recovery comes before it."""
-    times = instance.recovery_errors if failed else instance.restores
-    insort(times, time)
-    del times[:-MAX_RESTORES]
-    instance.restored = max(_restores(instance), default=0.0)
+def note_failed_read(instance: Instance, time: float) -> None:
+    """Note a bad page whose file is not known: none of its scans then verifies a database."""
+    integrity.note_io_error(instance, time)
+    time_spans.add(instance.failed_reads, time, within=0.0, most=integrity.MAX_IO_ERRORS)
 
 
-def _restores(instance: Instance) -> list[float]:
-    """Times of those that did not fail."""
-    errors = instance.recovery_errors
-    return [
-        done
-        for done in instance.restores
-        if not any(done - RESTORE_ERROR_WITHIN <= error <= done for error in errors)
-    ]
+def is_sign(event: Event) -> bool:
+    """True if it shows that the instance that it names is at work."""
+    return event.event_id not in NO_SIGN and not is_tool(event.process)
 
 
-def restored(state: State, entry: Database) -> float:
-    """Last time at which the database was restored, 0 for never: its instance was, while it was in
-    it.
-    """
-    if len(entry.instances) < 2:
-        instance = state.instances.get(instance_key(entry))
-        return instance.restored if instance is not None else 0.0
-    times = (
-        done
-        for stay in stays(entry)
-        if (instance := state.instances.get(stay.key)) is not None
-        for done in _restores(instance)
-        if stay.since <= done < stay.until
-    )
-    return max(times, default=0.0)
+def _is_own(event: Event) -> bool:
+    """False for a database that recovery, a tool or the reader of a snapshot attached."""
+    replayed = event.instance_state in databases.REPLAYS
+    return not (replayed or is_tool(event.process) or is_snapshot(event.database))
+
+
+def _live(instance: Instance, event: Event, time: float) -> bool:
+    """Keep an event of its life; what a program does that works on files of others is none."""
+    if is_tool(event.process):
+        return False
+    new = (time, event.record_id or 0, event.event_id)
+    life = instance.life
+    at = bisect_left(life, new)
+    if life[at : at + 1] == [new]:
+        return False
+    if event.event_id in _REPEATED:
+        if at and life[at - 1][-1] == event.event_id:
+            return False
+        if at < len(life) and life[at][-1] == event.event_id:
+            life[at] = new
+            return True
+    life.insert(at, new)
+    del life[:-MAX_LIFE]
+    return True
 
 
 def fold_set(instance: Instance, sets: list[BackupSet], record: SetBackedUp) -> bool:
@@ -121,7 +124,6 @@ def fold_set(instance: Instance, sets: list[BackupSet], record: SetBackedUp) -> 
 
 
 def databases_of(state: State, computer: str, name: str) -> list[Database]:
-    """The databases of the instance of that name; none without a name."""
     key = (computer, name.lower())
     return [each for each in state.databases.values() if name and instance_key(each) == key]
 
@@ -156,10 +158,8 @@ def _engine(instance: Instance, event: Event, time: float) -> bool:
 
 
 def _engine_version(event: Event) -> str:
-    """`15.1.2507`, empty when unknown: `%5` to `%7` of 102, else `%2` (ese-facts 1).
-
-    Without the revision: a security update changes nothing else (Exchange Server build numbers).
-    """
+    """`15.1.2507`, empty when unknown: `%5` to `%7` of 102, else `%2` (ese-facts 1). Without the
+    revision: a security update changes nothing else (Exchange Server build numbers)."""
     if event.event_id != START and not event.engine_version:
         return ""
     told = [event.fields.get(part) for part in _PARTS] if event.event_id == START else []
@@ -182,9 +182,10 @@ def fold_log_file_event(
     """
     name = instance_name(event.ese_instance, event.process)
     key = (computer, name.lower())
-    if event.event_id in integrity.IO_ERRORS and key in state.instances:
+    failed = event.event_id in integrity.IO_ERRORS or page_failures.failure_of(event) == "io"
+    if failed and key in state.instances:
         integrity.note_io_error(state.instances[key], time)
         yield ("instance", *key)
     for entry in databases_of(state, computer, name):
-        if databases.fold_slow_io(entry, event, time):
+        if databases.fold_request(entry, event, time):
             yield ("database", computer, entry.database)

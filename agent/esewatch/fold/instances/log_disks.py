@@ -29,10 +29,8 @@ def is_kept(feed: Feed, computer: str, settings: Settings) -> bool:
 
 
 def log_disks(state: State, settings: Settings, now: float) -> dict[tuple[str, str], float]:
-    """Free bytes of the volume of an instance's logs, by (computer, instance as logged).
-
-    An instance has one folder of logs: where its databases name several volumes, nothing is said.
-    """
+    """Free bytes of the volume of an instance's logs, by (computer, instance as logged). An
+    instance has one folder of logs: where its databases name several volumes, nothing is said."""
     if all(rule.log_path is None for rule in settings.databases):
         return {}
     paths: dict[tuple[str, str], set[str]] = {}

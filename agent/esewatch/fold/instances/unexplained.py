@@ -22,7 +22,6 @@ MOST_STRINGS = 16
 
 
 def counts(event: Event, extra_providers: Sequence[str]) -> bool:
-    """True if it is an error that nothing in esewatch uses."""
     return _counts(event.event_id, event.level, event.provider, tuple(extra_providers))
 
 
@@ -59,10 +58,8 @@ def fold(state: State, computer: str, event: Event, time: float) -> tuple[str, s
 
 
 def forget(state: State, computer: str, label: str) -> list[tuple[str, str, str]]:
-    """Drop the errors that named a database before it was known; returns the changed rows.
-
-    Those logged while it was known lie with it and go with it.
-    """
+    """Drop the errors that named a database before it was known; returns the changed rows. Those
+    logged while it was known lie with it and go with it."""
     kept = {
         ("instance", *key): each.unexplained
         for key, each in state.instances.items()

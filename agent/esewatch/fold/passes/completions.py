@@ -14,9 +14,8 @@ WALL_CLOCK = frozenset({732, 735, 737})
 COPY_SCAN_END = 732
 
 DATE_SLACK = 14 * 3600.0
-"""The date of a start is local: in the earliest zone midnight comes this much earlier
-than in UTC.
-"""
+"""The date of a start is local: in the earliest zone midnight comes this much earlier than in
+UTC."""
 
 
 def unknown(task: str, time: float, *, partial: bool = False) -> Pass:
@@ -30,10 +29,7 @@ def completed(
     task: str, current: Pass, transition: Transition, before: Sequence[Pass], role_changed: float
 ) -> Pass:
     """The pass `current`, as one of `task`, ended by `transition`; `before` are the passes that
-    ended before.
-
-    `role_changed` is when the copy last changed its role.
-    """
+    ended before. `role_changed` is when the copy last changed its role."""
     fields, time = transition.fields, transition.time
     seconds = fields.get("seconds")
     wall = transition.event_id in WALL_CLOCK
@@ -57,7 +53,7 @@ def completed(
         work_seconds=None if wall or seconds is None else float(seconds),
         wall_seconds=float(seconds) if wall and seconds is not None else None,
         invocations=_integer(fields.get("invocations")),
-        pages_seen=_integer(fields.get("pages_seen")),
+        pages_seen=_integer(max(fields["pages_seen"], 0) if "pages_seen" in fields else None),
         pages_freed=_integer(fields.get("pages_freed")),
         bad_checksums=_integer(fields.get("bad_checksums")),
         run_pages=_integer(fields.get("run_pages")),
@@ -71,22 +67,17 @@ def completed(
 def _earliest(
     ended: Pass, started: float | None, transition: Transition, before: Sequence[Pass]
 ) -> float | None:
-    """A time before which this completed scan had not begun, None when nothing bounds it.
-
-    A resumed scan of a copy may include pages of the scan before it (semantics.md 2).
-    """
+    """A time before which this completed scan had not begun, None when nothing bounds it. A resumed
+    scan of a copy may include pages of the scan before it (semantics.md 2)."""
     event, time, fields = transition.event_id, transition.time, transition.fields
     if event == COPY_SCAN_END and (ended.resumed or not ended.start_seen):
-        return next((each.ended for each in reversed(before) if _is_copy_scan(each)), None)
+        whole = (each for each in reversed(before) if each.outcome == "completed")
+        return next((each.ended for each in whole if each.completion_event == COPY_SCAN_END), None)
     if ended.start_seen or event in WALL_CLOCK:
         return started
     if "pass_started_day" in fields:
         return fields["pass_started_day"] - DATE_SLACK
     return time - (fields["days"] + 1) * DAY_SECONDS if "days" in fields else None
-
-
-def _is_copy_scan(done: Pass) -> bool:
-    return done.outcome == "completed" and done.completion_event == COPY_SCAN_END
 
 
 def owns_its_pages(done: Pass) -> bool:
@@ -106,14 +97,18 @@ def read_all_pages(done: Pass) -> bool:
 
 
 def count_was_read(done: Pass) -> bool:
-    """True if the completion says how many pages are bad: text in a language that is not known may
-    hide its count. That of a copy's scan counts none, and 735 and 737 none without their summary.
-    """
-    if done.completion_event == COPY_SCAN_END:
-        return True
+    """True if the numbers of the completion are known: text in a language that is not known may
+    hide them. 735 and 737 count no bad pages without their summary."""
     if done.completion_event in WALL_CLOCK:
         return done.pages_seen is not None or done.run_bad_checksums is not None
     return done.bad_checksums is not None
+
+
+def is_clean(done: Pass) -> bool:
+    """True if the completion counts pages, and none of them is bad. A count below 0 is none."""
+    least = min(done.bad_checksums or 0, done.run_bad_checksums or 0)
+    counted = least >= 0 and done.pages_seen != 0
+    return counted and count_was_read(done) and not counted_bad(done)
 
 
 def counted_bad(done: Pass) -> int:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.identity.roles import SKIPPED, family
-from esewatch.fold.identity.stays import stops_of
 from esewatch.fold.passes.completions import LATE, WALL_CLOCK, completed, unknown
 from esewatch.fold.passes.transitions import ROW_BYTES, count, take, unpack
 from esewatch.fold.state.state import Database, Pass, State, TaskTotals, Transition
@@ -33,13 +33,14 @@ TOLD_LATE = {733: "checksum", 735: "checksum", 745: "checksum"}
 """Events by which the engine itself reports that a scan is late, or was aborted."""
 PARTIAL = {746: "checksum", 747: "checksum"}
 DETACH = 327
+ATTACHES = frozenset({325, 326, 328})
 
 BROKEN_OFF = 745
 SKIPPED_WITHIN = 1.0
 """747 is logged at most this many seconds before the resume that it belongs to."""
 
 TRANSITIONS = frozenset(
-    {*OPENS, *RESUMES, *COMPLETES, *INTERRUPTS, *RUNNING, *FAILS, *PARTIAL, DETACH}
+    {*OPENS, *RESUMES, *COMPLETES, *INTERRUPTS, *RUNNING, *FAILS, *PARTIAL, *ATTACHES, DETACH}
 )
 TASKS = ("defrag", "checksum", "zeroing")
 
@@ -68,8 +69,7 @@ class TaskSummary(msgspec.Struct):
 
     def running(self, now: float, stale_seconds: float = DEFAULT_STALE_SECONDS) -> bool:
         """True if a pass is running: open, not interrupted, with an event within
-        `stale_seconds`.
-        """
+        `stale_seconds`."""
         current = self.current
         return (
             current is not None
@@ -80,8 +80,7 @@ class TaskSummary(msgspec.Struct):
 
 class TaskView(TaskSummary):
     """A task with its ended passes, oldest first: all of the kept transitions, and the last 64 of
-    older ones.
-    """
+    older ones."""
 
     passes: list[Pass] = []
 
@@ -96,14 +95,12 @@ def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskVie
 
 
 def views_in(state: State, database: Database) -> dict[str, TaskView]:
-    """Passes and totals by task of a database of the state, the stops of its instances included."""
     return derive(database, stops_of(state, database))
 
 
 def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
     """Evict transitions beyond the kept 512 into the totals; returns the passes that are
-    dropped.
-    """
+    dropped."""
     leaving = take(database.transitions, count(database.transitions) - MAX_TRANSITIONS)
     horizon = leaving[-1].time
     # A stop comes behind what has its time, and some of that may be kept: it is left for later.
@@ -132,10 +129,8 @@ def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
 
 
 def count_late(database: Database, transition: Transition) -> None:
-    """Count a transition that arrived after younger ones were evicted.
-
-    Its place among passes is lost; its own facts still count.
-    """
+    """Count a transition that arrived after younger ones were evicted. Its place among passes is
+    lost; its own facts still count."""
     event = transition.event_id
     for task in COMPLETES.get(event, ()):
         database.evicted.setdefault(task, TaskTotals()).completed += 1
@@ -166,10 +161,8 @@ def late_scan(database: Database, transition: Transition) -> Pass:
 def replay(
     database: Database, transitions: Iterable[Transition], stops: Sequence[float]
 ) -> dict[str, TaskView]:
-    """Passes and totals by task after `transitions`, all kept ones or the oldest of them.
-
-    Continues from the evicted ones; the stops before `evicted_until` are part of that.
-    """
+    """Passes and totals by task after `transitions`, all kept ones or the oldest of them. Continues
+    from the evicted ones; the stops before `evicted_until` are part of that."""
     return _walk(database, transitions, stops).views
 
 
@@ -195,12 +188,9 @@ def _walk(
 
 
 class _Machine:
-    """Walks transitions in order and keeps one open pass a task."""
-
     def __init__(self, database: Database) -> None:
         self.role = database.evicted_role
         self.changed = database.evicted_role_changed
-        """Last change of the copy's role."""
         self.skipped = -math.inf
         """Last report that pages are skipped (747)."""
         self.views: dict[str, TaskView] = {}
@@ -266,8 +256,7 @@ class _Machine:
 
     def change_role(self, time: float) -> None:
         """End open passes: their position travels with the database, and another copy reads on from
-        it.
-        """
+        it."""
         self.changed = time
         for task in self.views:
             self._abandon(task, time)
@@ -317,10 +306,8 @@ class _Machine:
         )
 
     def _heard_of(self, task: str, time: float) -> Pass:
-        """A pass whose start was not seen: the rest of an incomplete scan is no whole pass.
-
-        A scan of the other role is another scan.
-        """
+        """A pass whose start was not seen: the rest of an incomplete scan is no whole pass. A scan
+        of the other role is another scan."""
         passes = self.views[task].passes
         incomplete = (
             bool(passes)

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from math import isnan, nan
 from struct import Struct, error
+from zlib import crc32
 
 import msgspec
 
@@ -17,6 +18,7 @@ FIELDS = ("seconds", "invocations", "days", "pages_seen", "pages_freed", "bad_ch
 """The numbers of an event that passes are derived from."""
 
 _OF_RUN = {"run_pages": "invocations", "run_bad_checksums": "bad_checksums"}
+ATTACHMENT = frozenset({325, 326, 327, 328})
 PLACES = {
     721: {"pass_started_day": "pages_freed"},
     722: {"pass_started_day": "pages_freed"},
@@ -24,13 +26,15 @@ PLACES = {
     735: {**_OF_RUN, "threshold_days": "pages_freed"},
     737: _OF_RUN,
     738: {"resume_page": "pages_seen"},
+    **{each: {"instance": "invocations"} for each in ATTACHMENT},
 }
 """Further numbers, by event, that lie where it has no number of its own: rows keep their size."""
 
 STARTS = frozenset({700, 702, 717, 718, 719, 720, 736, 738})
 ENDS = frozenset({701, 703, 721, 722, 732, 735, 737})
-TOLD = ENDS | {738, 744}
-"""Events whose numbers are kept: ends, and progress reports of a running scan."""
+TOLD = ENDS | ATTACHMENT | {738, 744}
+"""Events whose numbers are kept: ends, and progress reports of a running scan; of attached and
+detached databases the name of the instance (`name_number`)."""
 
 _HEAD = Struct("<dQH?")
 _TAIL = Struct(f"<{len(FIELDS)}d")
@@ -39,7 +43,6 @@ ROW_BYTES = _ROW.size
 _NO_NUMBERS = _TAIL.pack(*[nan] * len(FIELDS))
 _time_at = Struct("<d").unpack_from
 _NUMBERS = 4
-"""Index at which the numbers begin in an unpacked row."""
 _NAMES = {
     event: tuple(
         {place: name for name, place in further.items()}.get(each, each) for each in FIELDS
@@ -51,8 +54,12 @@ _MOST = 2**64 - 1
 _NONE: dict[str, int | float] = {}
 
 
+def name_number(instance: str) -> int:
+    """A number that stands for the name of an instance; 0 for none."""
+    return crc32(instance.lower().encode("utf-8", "surrogatepass"))
+
+
 def names(event_id: int) -> tuple[str, ...]:
-    """The meaning of the numbers in a row of this event, in their order."""
     return _NAMES.get(event_id, FIELDS)
 
 
@@ -75,17 +82,10 @@ def unpack(rows: bytes | bytearray, only: Collection[int] | None = None) -> Iter
 
 
 def event_ids(rows: bytes | bytearray) -> set[int]:
-    """The events among the rows."""
     return {row[2] for row in _ROW.iter_unpack(rows)}
 
 
-def last_event(rows: bytes | bytearray) -> int | None:
-    """The event of the youngest row; None where there is none."""
-    return _HEAD.unpack_from(rows, len(rows) - ROW_BYTES)[2] if rows else None
-
-
 def count(rows: bytes | bytearray) -> int:
-    """The number of transitions in the rows."""
     return len(rows) // ROW_BYTES
 
 
@@ -113,8 +113,25 @@ def raise_times(rows: bytearray, after: int, since: float, time: float) -> None:
             insert(rows, msgspec.structs.replace(each, time=time))
 
 
+SAME_SECONDS = 1.0
+"""Of two inputs one may round the time of an event."""
+
+
+def poorer(rows: bytearray, event_id: int, time: float, numbers: int) -> Transition | None:
+    """The nearest transition of that event at about that time that has fewer numbers."""
+    near = [
+        each
+        for each in unpack(rows, {event_id} & TOLD)
+        if abs(each.time - time) <= SAME_SECONDS and len(each.fields) < numbers
+    ]
+    return min(near, key=lambda each: abs(each.time - time), default=None)
+
+
+def remove(rows: bytearray, known: Transition) -> None:
+    rows[:] = pack(each for each in unpack(rows) if each != known)
+
+
 def take(rows: bytearray, number: int) -> list[Transition]:
-    """Remove and return the oldest `number` transitions."""
     size = number * ROW_BYTES
     taken = list(unpack(rows[:size]))
     del rows[:size]
@@ -142,11 +159,8 @@ def _number(value: int | float) -> float:
 
 
 def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]:
-    """Time, record id, and where both say nothing: a start before an end.
-
-    A domain controller starts and completes within one second, and a console
-    lists the younger one first.
-    """
+    """Time, record id, and where both say nothing: a start before an end. A domain controller
+    starts and completes within one second, and a console lists the younger one first."""
     return (time, record_id, 0 if event_id in STARTS else 2 if event_id in ENDS else 1)
 
 

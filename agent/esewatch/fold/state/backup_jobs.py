@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 MAX_SETS = 256
 LATEST = 5
-"""The number of jobs that are compared."""
 SLOW = 0.5
 """A job slowed when its last set ran at less than this share of the throughput of its first."""
 COMPARED_SECONDS = 300.0
@@ -39,8 +38,6 @@ class BackupSet(NamedTuple):
 
 
 class BackupJob(NamedTuple):
-    """A job of at least two sets that can be compared."""
-
     started: float
     ended: float
     rates: tuple[float, ...]
@@ -55,15 +52,12 @@ class BackupJob(NamedTuple):
 
 
 def follows(ended: float, started: float) -> bool:
-    """True if the start of one comes right after the end of the other."""
     return -MINUTE <= started - ended <= MOST_BETWEEN
 
 
 def insert(sets: list[BackupSet], new: BackupSet) -> bool:
-    """Insert a set in the order of time, the last 256; False when it was seen before.
-
-    A set older than all of 256 counts as seen before.
-    """
+    """Insert a set in the order of time, the last 256; False when it was seen before. A set older
+    than all of 256 counts as seen before."""
     at = bisect_left(sets, new[:-1], key=_without_job)
     if at < len(sets) and _without_job(sets[at]) == new[:-1]:
         return False
@@ -96,9 +90,8 @@ def latest_jobs(logged: Iterable[BackupSet], streamed: Iterable[BackupSet]) -> l
 
 
 def slow_jobs(jobs: Sequence[BackupJob]) -> int:
-    """The number of jobs in which the last set ran at less than half the throughput of
-    the first.
-    """
+    """The number of jobs in which the last set ran at less than half the throughput of the
+    first."""
     return sum(job.ratio < SLOW for job in jobs)
 
 

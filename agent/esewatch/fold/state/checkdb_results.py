@@ -25,7 +25,6 @@ class Checks(msgspec.Struct):
     """The checks of one kind. `None`: there was none, or it did not say."""
 
     errors: float = 0.0
-    """Errors found by all of them."""
     completed: float | None = None
     """Time of the latest that ran to its end; the next two are of that one."""
     seconds: float | None = None
@@ -93,10 +92,8 @@ def fold_check(entry: SqlDatabase, event: Event, time: float) -> bool:
 
 
 def errors_left(entry: SqlDatabase, checks: Checks) -> float | None:
-    """Errors that the latest check of a kind left in the database; None without one.
-
-    A later full check that left none clears those of a physical one.
-    """
+    """Errors that the latest check of a kind left in the database; None without one. A later full
+    check that left none clears those of a physical one."""
     full = entry.full
     if checks.completed is None:
         return None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Literal, get_args
 
+from esewatch.fold.state import acknowledgements
 from esewatch.fold.state.state import Damage, DamageKind, Database, Instance
 from esewatch.model import Event
 
@@ -43,35 +44,34 @@ MAX_TIMES = 64
 
 def note(database: Database, event: Event, time: float) -> None:
     """Latch the damage that `event`, which the database logged, reports of it or of its active
-    copy.
-    """
+    copy."""
     kind, whose = DAMAGE[event.event_id]
     if event.event_id == BAD_LINK and event.fields.get("fatal") == 0:
         kind = NOT_FATAL
     if whose != "active":
-        _add(database.damage, kind, event.event_id, time)
+        add(database.damage, kind, event.event_id, time)
     if whose != "own":
-        _add(database.damage_of_active, kind, event.event_id, time)
+        add(database.damage_of_active, kind, event.event_id, time)
 
 
 def note_of_instance(instance: Instance, event: Event, time: float) -> None:
-    """Latch damage of all databases of the instance, from an event that names no database."""
-    _add(instance.damage, DAMAGE[event.event_id][0], event.event_id, time)
-
-
-def mend(database: Database, time: float) -> None:
-    """Note that the database was last restored at `time`."""
-    acknowledged = database.acknowledged
-    database.damage_mended = time if time > acknowledged else acknowledged
+    add(instance.damage, DAMAGE[event.event_id][0], event.event_id, time)
 
 
 def known_damage(
-    database: Database, told_by_others: Mapping[DamageKind, Damage]
+    database: Database, told_by_others: Mapping[DamageKind, Damage], restored: float = 0.0
 ) -> dict[DamageKind, Damage]:
-    """The unresolved damage by kind; `told_by_others` is what its other copies found in it."""
+    """The unresolved damage by kind; `told_by_others` is what its other copies found in it,
+    `restored` when it was restored."""
     found: dict[DamageKind, Damage] = {}
     for kind in DAMAGE_KINDS:
-        mended = database.damage_mended
+        thing = acknowledgements.damage(kind)
+        mended = max(
+            restored,
+            database.damage_mended,
+            database.created,
+            acknowledgements.up_to(database, thing),
+        )
         if kind == "index":
             mended = max(mended, database.index_rebuilt)
         told = [each[kind] for each in (database.damage, told_by_others) if kind in each]
@@ -88,7 +88,7 @@ def known_damage(
     return found
 
 
-def _add(known: dict[DamageKind, Damage], kind: DamageKind, event_id: int, time: float) -> None:
+def add(known: dict[DamageKind, Damage], kind: DamageKind, event_id: int, time: float) -> None:
     damage = known.setdefault(kind, Damage())
     damage.count += 1
     insort(damage.times, time)

@@ -23,10 +23,8 @@ DamageKind = Literal[
 
 
 class Transition(msgspec.Struct, frozen=True, gc=False):
-    """One maintenance event, as far as passes need it.
-
-    `history` says that the first reading found it already older than 7 days.
-    """
+    """One maintenance event, as far as passes need it. `history` says that the first reading found
+    it already older than 7 days."""
 
     time: float
     record_id: int
@@ -76,8 +74,6 @@ class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
 
 class TaskTotals(msgspec.Struct):
-    """Counts of one task, of transitions that left the kept window."""
-
     started: int = 0
     completed: int = 0
     interrupted: int = 0
@@ -104,12 +100,35 @@ class BadPage(msgspec.Struct, array_like=True):
     times: list[float] = []
 
 
+class Request(msgspec.Struct, array_like=True, frozen=True, order=True):
+    """One request to the disk that hung, or the end of one."""
+
+    time: float
+    began: float
+    file: str
+    """Path of a log file in lower case, empty for the database itself."""
+    offset: int
+    """-1: not known."""
+
+
 class Damage(msgspec.Struct, array_like=True):
     """Reports of one kind of damage: how many, when (the last 64, sorted), by which events."""
 
     count: int = 0
     times: list[float] = []
     events: list[int] = []
+
+
+FailureKind = BadKind | Literal["io", "logical"]
+
+
+class Failure(msgspec.Struct, array_like=True, frozen=True, order=True):
+    """An event whose error is a page error, a failed read or write, or corruption."""
+
+    time: float
+    kind: FailureKind
+    event_id: int
+    history: bool = False
 
 
 class EngineError(msgspec.Struct, array_like=True):
@@ -146,7 +165,6 @@ class Database(msgspec.Struct, kw_only=True):
     database: str
     """The label: normalised path."""
     path: str = ""
-    """The path as it was logged."""
     ese_instance: str = ""
     process: str = ""
     provider: str = ""
@@ -212,6 +230,23 @@ class Database(msgspec.Struct, kw_only=True):
     """At most 1,000; more are counted in bad_pages_overflow."""
     bad_pages_overflow: dict[BadKind, tuple[int, float]] = {}
     """By kind: pages that did not fit, and the time of the last one."""
+    more_bad_pages: dict[BadKind, bytearray] = {}
+    """By kind, further ones, as rows of `fold.more_pages`: at most 4,000."""
+    failures: list[Failure] = []
+    """Sorted, those whose error is a page error: of each kind the last 64."""
+    named_pages: dict[BadKind, list[tuple[float, float]]] = {}
+    """By kind, (first, last) of events that name a bad page, joined where they lie within two
+    hours; at most 64."""
+    created: float = 0.0
+    """Last time at which its file was made anew, 0 where nothing tells: of the two below."""
+    made: float = 0.0
+    """Last time at which its instance made it (325)."""
+    signatures: dict[str, float] = {}
+    """By identity in its header, when its file first had it; the last 8."""
+    attached: list[float] = []
+    """Sorted times of the last 16 events that its instance attached or made it (325, 326)."""
+    detached: float = 0.0
+    """Last time at which it was detached (327)."""
     good_ranges: list[PageRange] = []
     """Repaired or acknowledged pages, the last 1,000; UNLOCATED: errors that named no page."""
     patched_last: float = 0.0
@@ -224,12 +259,13 @@ class Database(msgspec.Struct, kw_only=True):
     """By kind, what its own events say of it (fold/state/damage.py)."""
     damage_of_active: dict[DamageKind, Damage] = {}
     """By kind, what its events say of the active copy."""
+    acknowledged_things: dict[str, float] = {}
+    """By thing (`fold.acknowledgements`), the time up to which a person acknowledged it."""
     acknowledged: float = 0.0
-    """A person acknowledged damage and errors, other than bad pages, up to this time."""
+    """The same for all of them but bad pages, of an earlier version."""
     damage_mended: float = 0.0
-    """Damage up to this time is acknowledged or restored."""
+    """Damage up to this time was acknowledged or restored, of an earlier version."""
     index_rebuilt: float = 0.0
-    """Last time at which an index of it was rebuilt."""
     unexplained: dict[int, EngineError] = {}
     """By event id: errors of the engine that nothing in esewatch uses; at most 16 ids."""
     page_scan: dict[str, int] = {}
@@ -255,6 +291,10 @@ class Database(msgspec.Struct, kw_only=True):
     slow_io_last: dict[str, float] = {}
     hung_io: dict[str, int] = {}
     hung_io_last: dict[str, float] = {}
+    hung_requests: list[Request] = []
+    """Sorted, the last 64 that hung and have not completed since (`hung_requests.py`)."""
+    ended_requests: list[Request] = []
+    """Sorted, the last 64 that failed or were slow."""
     summaries: dict[str, ReportedFigure] = {}
     """By figure: the newest that a pass summary reported (`fold.summaries`)."""
     untimed: Untimed = msgspec.field(default_factory=Untimed)
@@ -264,4 +304,4 @@ class Database(msgspec.Struct, kw_only=True):
     instances: dict[str, tuple[float, float]] = {}
     """By name in lower case: the first time at which each instance named it (0 in a journal of an
     earlier version) and the last one, of the present instance `named`; the last 16
-    (`fold.identity.stays`)."""
+    (`owners.stays`)."""

@@ -5,39 +5,34 @@ rising line: the ids of another life lie in other boxes. Lists of ranges are sor
 one list share an id.
 """
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
+from operator import attrgetter
 
 import msgspec
 
 
 class Range(msgspec.Struct, array_like=True, gc=False):
-    """Record ids `first`..`last`, all known, and the earliest and latest of their known times.
-
-    Without times it is one of a journal that kept none (`journal.older`).
-    """
+    """Record ids `first`..`last`, all known, and the earliest and latest of their known times."""
 
     first: int
     last: int
-    early: float = math.inf
-    late: float = -math.inf
+    early: float
+    late: float
 
 
 def find(ranges: Sequence[Range], number: int) -> Range | None:
-    """The range that has the id."""
     if not ranges or number > ranges[-1].last:
         return None
-    at = bisect_right(ranges, number, key=_first)
+    at = bisect_right(ranges, number, key=attrgetter("first"))
     return ranges[at - 1] if at and ranges[at - 1].last >= number else None
 
 
 def overlapped(ranges: Sequence[Range], new: Range) -> slice:
-    """The slice of ranges that share ids with `new`; the others are before and behind."""
     if not ranges or new.first > ranges[-1].last:
         return slice(len(ranges), len(ranges))
-    begin = bisect_left(ranges, new.first, key=_last)
-    return slice(begin, bisect_right(ranges, new.last, begin, key=_first))
+    begin = bisect_left(ranges, new.first, key=attrgetter("last"))
+    return slice(begin, bisect_right(ranges, new.last, begin, key=attrgetter("first")))
 
 
 def insert(ranges: list[Range], new: Range) -> None:
@@ -47,7 +42,6 @@ def insert(ranges: list[Range], new: Range) -> None:
 
 
 def union(ranges: Sequence[Range]) -> Range:
-    """The smallest range that holds these."""
     return Range(
         min(each.first for each in ranges),
         max(each.last for each in ranges),
@@ -62,7 +56,6 @@ def pause(before: Range, after: Range) -> float:
 
 
 def join(ranges: list[Range], places: Collection[int]) -> None:
-    """Merge each range at `places` with the next one."""
     for place in sorted(places, reverse=True):
         before, after = ranges[place], ranges[place + 1]
         ranges[place] = Range(
@@ -101,11 +94,3 @@ def unbroken(ranges: Iterable[Range], set_back: float, jitter: float) -> list[Ra
             run.last = max(run.last, each.last)
             run.early, run.late = min(run.early, each.early), max(run.late, each.late)
     return sorted(runs, key=lambda run: (run.early, run.first))
-
-
-def _first(each: Range) -> int:
-    return each.first
-
-
-def _last(each: Range) -> int:
-    return each.last

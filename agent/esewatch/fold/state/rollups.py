@@ -18,7 +18,6 @@ Field = Literal["pages_read", "pages_freed", "log_bytes", "scan_pages_read", "lo
 PAGES_READ: Final = "ese_defrag_pages_read_total"
 PAGES_FREED: Final = "ese_defrag_pages_freed_total"
 RATIO = frozenset({PAGES_READ, PAGES_FREED})
-"""The inputs of the ratio of online defragmentation."""
 
 FIELDS: dict[str, Field] = {
     PAGES_READ: "pages_read",
@@ -30,7 +29,6 @@ FIELDS: dict[str, Field] = {
 """Series of an instance -> the field of its days that grows with it."""
 
 LATENCY: Final = "exchange_rpc_latency_seconds"
-"""Series of a computer that is kept by hour."""
 
 MAX_DAYS = 400
 MAX_HOURS = 14 * 24
@@ -51,11 +49,8 @@ _key_at = _KEY.unpack_from
 
 
 class Day(NamedTuple):
-    """Growth of an instance's totals in one day.
-
-    Read and freed by online defragmentation, bytes that it logged, pages that the database scan
-    read, log files that were begun.
-    """
+    """Growth of an instance's totals in one day. Read and freed by online defragmentation, bytes
+    that it logged, pages that the database scan read, log files that were begun."""
 
     day: int
     pages_read: float
@@ -66,8 +61,6 @@ class Day(NamedTuple):
 
 
 class Size(NamedTuple):
-    """The last size of a database that was seen on a day."""
-
     day: int
     bytes: float
 
@@ -89,10 +82,8 @@ class _Table:
         self._limit = limit
 
     def place(self, rows: bytearray, key: int, end: int) -> int | None:
-        """Offset of the row of `key`, made of zeros when it is new; None: it is too old.
-
-        The table is `rows` up to `end`.
-        """
+        """Offset of the row of `key`, made of zeros when it is new; None: it is too old. The table
+        is `rows` up to `end`."""
         size = self._size
         last = end - size
         if last >= 0 and _key_at(rows, last)[0] == key:
@@ -130,10 +121,8 @@ def day_start(day: int) -> float:
 
 
 def add(rows: bytearray, time: float, field: Field, amount: float) -> None:
-    """Add to the day of `time`, also when it is an older one than the last.
-
-    The growth over an interval counts at its end: intervals are short beside a day.
-    """
+    """Add to the day of `time`, also when it is an older one than the last. The growth over an
+    interval counts at its end: intervals are short beside a day."""
     if not -FURTHEST < time < FURTHEST:
         return
     day = day_of(time)
@@ -202,7 +191,6 @@ def sizes(rows: bytes | bytearray) -> list[Size]:
 
 
 def add_sample(rows: bytearray, time: float, seconds: float) -> None:
-    """Add one sample of a latency to its hour."""
     if not -FURTHEST < time < FURTHEST:
         return
     place = _HOURS.place(rows, int(time // HOUR_SECONDS), len(rows))

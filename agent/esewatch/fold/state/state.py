@@ -5,6 +5,7 @@ journal row. Bounds are in the comments; a database stays under 100 KB.
 Times are epoch seconds, UTC.
 """
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -20,6 +21,8 @@ from esewatch.fold.state.database_state import (
     DamageKind,
     Database,
     EngineError,
+    Failure,
+    FailureKind,
     PageRange,
     Pass,
     TaskTotals,
@@ -32,6 +35,8 @@ __all__ = [
     "ENGINE_ERROR_KINDS",
     "PAGE_ERROR_KINDS",
     "SEPARATOR",
+    "START",
+    "STOP_EVENTS",
     "UNLOCATED",
     "BackupEvent",
     "BackupTotals",
@@ -48,14 +53,18 @@ __all__ = [
     "EngineErrorKind",
     "Epoch",
     "Failover",
+    "Failure",
+    "FailureKind",
     "Host",
     "Instance",
     "Level",
+    "Lived",
     "Metered",
     "Notice",
     "PageErrorKind",
     "PageRange",
     "Pass",
+    "Restores",
     "SourceState",
     "State",
     "TaskTotals",
@@ -118,9 +127,7 @@ class CounterState(msgspec.Struct, array_like=True):
     """Of a rate: the last 15 sample intervals, for their median."""
     jump: tuple[float, float] | None = None
     """(from, to) of its last gap: a sample between them shows that the clock was ahead at `to`.
-
-    Both are then the time of the last sample before the clock was set back.
-    """
+    Both are then the time of the last sample before the clock was set back."""
     is_count: bool | None = None
     """The last sample was of a running total; the column may have its rate as well. None: of an
     earlier version, which kept intervals of rates alone."""
@@ -138,8 +145,7 @@ class Level(msgspec.Struct, array_like=True):
 
 class Metered(msgspec.Struct, kw_only=True):
     """Anything that has counters. A series is the metric and its further label values
-    (`series`).
-    """
+    (`series`)."""
 
     counters: dict[str, CounterState] = {}
     """By `object|counter|instance` in lower case."""
@@ -159,6 +165,12 @@ class Metered(msgspec.Struct, kw_only=True):
     """By series that has a running total: the time of its last sample."""
 
 
+STOP_EVENTS = frozenset({103, 104})
+START = 102
+"""Events of the life of an instance."""
+Lived = tuple[float, int, int]
+"""Time, record id (0: without one) and event id."""
+
 SEPARATOR = "\x1f"
 
 
@@ -169,11 +181,17 @@ def series(metric: str, labels: tuple[str, ...] = ()) -> str:
 
 
 class Device(Metered, kw_only=True):
-    """One whole disk of one computer."""
-
     computer: str
     device: str
     """The label: wwid or serial, else the kernel's or the exporter's name."""
+
+
+class Sampled(msgspec.Struct, array_like=True):
+    """The time in which a counter was sampled: from, to, and the gaps between, at most 128."""
+
+    since: float
+    until: float
+    gaps: list[tuple[float, float]] = []
 
 
 class Instance(Metered, kw_only=True):
@@ -184,32 +202,32 @@ class Instance(Metered, kw_only=True):
     process: str = ""
     """The process that logged its errors."""
     named_by_event: bool = False
-    stops: list[float] = []
-    """Sorted times of the last 640 stops (103, 104), as `starts` are of 102, `mounts` of 105, 302.
-    """
-    starts: list[float] = []
-    mounts: list[float] = []
+    life: list[Lived] = []
+    """Its starts, stops, recoveries and attached databases (`instances.LIFE`), sorted; the last
+    1,024."""
     hours: bytearray = msgspec.field(default_factory=bytearray)
-    """The hours that have an event of it without a record number, as rows of `fold.hours_heard`."""
+    """The hours that have an event of it other than a stop, as rows of `fold.hours_heard`."""
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first reported; the last 8 (102, `%2`)."""
     damage: dict[DamageKind, Damage] = {}
     """By kind, what events without a database say of all of its databases."""
     io_error_times: list[float] = []
     """Sorted times of the last 64 failed reads, writes and flushes of its logs (481, 482, 551)."""
-    restores: list[float] = []
-    """Sorted times of its last 16 restores (205), failed ones too, as `recovery_errors` are."""
-    recovery_errors: list[float] = []
-    restored: float = 0.0
-    """Last time at which its databases were restored from a backup."""
+    failures: list[Failure] = []
+    """Sorted, those that name no database: of each kind the last 64."""
+    failed_reads: list[tuple[float, float]] = []
+    """(first, last) of bad pages whose file is not known, sorted, apart; at most 64."""
     unexplained: dict[int, EngineError] = {}
     """By event id: errors without a database that nothing in esewatch uses; at most 16 ids."""
     errors: dict[EngineErrorKind, tuple[int, float]] = {}
     """By kind: how many errors it logged, and the time of the last one."""
     error_times: dict[EngineErrorKind, list[float]] = {}
-    """By kind: sorted times of the last 64 of them that the first reading did not find old."""
+    """By kind: sorted times of the last 64 of them."""
+    log_folder: str = ""
     mounted: float = 0.0
-    """Last time at which it came up or completed its recovery (105, 302)."""
+    """Last time at which it came up or completed its recovery (105, 302, 304)."""
+    attached: float = 0.0
+    """Last time at which it attached a database outside of recovery (326)."""
     backup_events: list[BackupEvent] = []
     """Sorted, the last 512."""
     backup_totals: dict[str, dict[str, BackupTotals]] = {}
@@ -218,11 +236,19 @@ class Instance(Metered, kw_only=True):
     """By kind: totals of the sets in the logs of backup programs."""
     days: bytearray = msgspec.field(default_factory=bytearray)
     """Growth of its totals by day, as rows of `fold.rollups`, the last 400."""
+    ratio: dict[str, Sampled] = {}
+    """By series: when pages read and pages freed by online defragmentation were sampled."""
+    unpaired: dict[int, list[float]] = {}
+    """Hour since 1970 -> pages read and freed, not in the days yet (`fold.pairing`)."""
+    paired_until: int = -1
+    """The last hour that is counted or dropped."""
     sampled_since: float | None = None
-    """Since when pages read and pages freed by online defragmentation are both sampled.
+    """Since when pages read and pages freed by online defragmentation are both sampled. None: one
+    of them never was."""
 
-    None: one of them never was.
-    """
+    def times_of(self, events: Collection[int]) -> list[float]:
+        """Sorted times of these events of its life."""
+        return [time for time, _, event in self.life if event in events]
 
 
 class Epoch(msgspec.Struct):
@@ -256,6 +282,22 @@ class Channel(msgspec.Struct, kw_only=True):
     """The last record of each of the last 128 hours that have one, sorted."""
     hours: bytearray = msgspec.field(default_factory=bytearray)
     """The hours that have a record, as rows of `fold.hours_heard`, the last 96 days of them."""
+    stretches: list[tuple[float, float]] = []
+    """(first, last) record of times without a pause of 16 hours, sorted, the last 64. Of an older
+    journal empty until the next record."""
+    others: float = 0.0
+    """Its last record of another provider than ESE, 0 without one."""
+
+
+class Power(msgspec.Struct, array_like=True):
+    """Last times at which a computer said that it is shut down or comes up, 0 for none."""
+
+    off: float = 0.0
+    """It was to be shut down or powered off, and not only restarted (1074)."""
+    stopped: float = 0.0
+    """The event log service stopped (6006), as it does before a restart too."""
+    up: float = 0.0
+    """The event log service started (6005)."""
 
 
 class Failover(msgspec.Struct, array_like=True, frozen=True):
@@ -286,6 +328,18 @@ class Notice(msgspec.Struct, array_like=True):
     """The reason or the error, as it was given the last time."""
 
 
+class Restores(msgspec.Struct, array_like=True):
+    """Events of restores that one process logged, each list sorted."""
+
+    begun: list[tuple[float, str]] = []
+    """Time of 204 and folder of the restored logs, the last 16; `ended` are those of 205."""
+    ended: list[float] = []
+    errors: list[float] = []
+    """The last 64 errors of the process, whatever they are."""
+    forgotten: float = 0.0
+    """Time of the youngest error before those."""
+
+
 class Host(Metered, kw_only=True):
     """Data that belongs to a computer and to no database."""
 
@@ -296,8 +350,11 @@ class Host(Metered, kw_only=True):
     first_heard: float = 0.0
     """Time of its oldest event, 0 without one, and of its last one."""
     last_heard: float = 0.0
+    power: Power = msgspec.field(default_factory=Power)
     unexplained: dict[int, EngineError] = {}
     """By event id: errors without an instance that nothing in esewatch uses; at most 16 ids."""
+    restores: dict[str, Restores] = {}
+    """By process, at most 32."""
     failovers: list[Failover] = []
     """Sorted, the last 1,024 that it logged, of whatever copies."""
     notices: list[Notice] = []
@@ -316,8 +373,6 @@ class Host(Metered, kw_only=True):
 
 
 class SourceState(msgspec.Struct, kw_only=True):
-    """One configured source."""
-
     name: str
     opened: float = 0.0
     """Start of the first reading; decides what is history."""
@@ -346,7 +401,6 @@ class SourceState(msgspec.Struct, kw_only=True):
     settings: str = ""
     """Digest of what is configured but the name: a source that is renamed is known by it."""
     partitions: tuple[int, int] | None = None
-    """All partitions of the topic, and those that this process owns."""
     rebuilding: bool = False
     """Read from its beginning because the journal was damaged, and not done yet."""
     salvaged: tuple[float, float] | None = None
@@ -371,3 +425,8 @@ class State(msgspec.Struct, kw_only=True):
     dropped: dict[str, int] = {}
     """`computer|database` of databases over the limit -> events not folded, at most 1,000."""
     databases_dropped: int = 0
+    clocks: dict[str, float] = {}
+    """Of inputs that were read at once: computer -> the youngest time in all files connected with
+    its by shared computers. Never stored; empty where time goes on."""
+    recent: dict[str, dict[int, bytearray]] = {}
+    """By computer: its latest records by day, as rows of `fold.channels.overlaps`."""

@@ -12,7 +12,6 @@ LIFETIME = frozenset({701, 703})
 UNINITIALIZED = {721: ("checksum",), 722: ("checksum", "zeroing")}
 """Event -> tasks whose pass it ends, which saw so many pages that were never used."""
 EVENTS = LIFETIME | UNINITIALIZED.keys()
-"""Events that have one of these figures."""
 COMPLETIONS, LIFETIME_DAYS, UNINITIALIZED_PAGES = (
     "completions", "lifetime_days", "uninitialized_pages",
 )  # fmt: skip
@@ -21,8 +20,6 @@ MOST_DAYS = 36_525
 
 
 class ReportedFigure(msgspec.Struct, array_like=True, frozen=True):
-    """A figure, and the event that reported it."""
-
     value: int
     time: float
     record_id: int

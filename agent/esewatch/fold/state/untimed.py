@@ -15,10 +15,7 @@ class Ended(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Untimed(msgspec.Struct, array_like=True):
-    """The events of one database that had no time."""
-
     events: dict[int, int] = {}
-    """By id, how many."""
     ends: list[Ended] = []
     """In the order in which they were read, the last 64."""
 

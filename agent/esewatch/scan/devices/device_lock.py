@@ -57,7 +57,6 @@ class DeviceLock:
         return True
 
     def release(self) -> None:
-        """Release it if it is held."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

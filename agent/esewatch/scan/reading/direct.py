@@ -27,9 +27,7 @@ def open_direct(descriptor: int) -> int:
 
 def fill(descriptor: int, buffer: memoryview, offset: int) -> int:
     """Read into `buffer` from `offset` on; the bytes read, fewer only at the end of the file.
-
-    Raises OSError; with EINVAL where the file system or disk refuses direct reads.
-    """
+    Raises OSError; with EINVAL where the file system or disk refuses direct reads."""
     done = _read(descriptor, buffer, offset)
     while 0 < done < len(buffer) and offset + done < os.fstat(descriptor).st_size:
         more = _read(descriptor, buffer[done:], offset + done)

@@ -54,10 +54,8 @@ def read_header(
 
 
 def _overwritten(file: DatabaseFile) -> Header | None:
-    """None: there are no pages of a tree that verify. Those of a flush map are of no tree.
-
-    One alone may be the shadow header of a log or a checkpoint, which have the same checksum.
-    """
+    """None: there are no pages of a tree that verify. Those of a flush map are of no tree. One
+    alone may be the shadow header of a log or a checkpoint, which have the same checksum."""
     data = file.read(0, _SEARCHED)
     for size in PAGE_SIZES:
         first = HEADER_PAGES * size

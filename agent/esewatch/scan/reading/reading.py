@@ -12,14 +12,15 @@ import stat
 import threading
 from pathlib import Path
 
+from esewatch.ese.pages.layout import offset_of
+from esewatch.scan.open_errors import is_gone
 from esewatch.scan.reading import direct, os_page_cache
 from esewatch.scan.reading.shared_file import open_shared
 from esewatch.scan.results import FileState, file_state
 
 _PROOFS = 8
-"""Direct reads that are checked for pages left in the cache, until one proves that there
-are none.
-"""
+"""Direct reads that are checked for pages left in the cache, until one proves that there are
+none."""
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -31,10 +32,8 @@ _KINDS = {
 
 
 class DatabaseFile:
-    """A regular file, open for reading. Its methods may be called in several threads.
-
-    Raises OSError where the file cannot be opened or is something else (pipe, device, …).
-    """
+    """A regular file, open for reading. Its methods may be called in several threads. Raises
+    OSError where the file cannot be opened or is something else (pipe, device, …)."""
 
     path: str
     direct: bool
@@ -63,7 +62,6 @@ class DatabaseFile:
         return self._status().st_size
 
     def state(self) -> FileState:
-        """The present state of the file, to tell it from another one. Raises OSError."""
         return file_state(self._status())
 
     def ask_for(self, offset: int, length: int) -> None:
@@ -159,9 +157,7 @@ class DatabaseFile:
 
     def _fill_and_prove(self, buffer: memoryview, offset: int) -> int:
         """A direct read that must leave nothing in the cache; if it does, it was the last one.
-
-        Compressed or journalled data are read through the cache in spite of O_DIRECT.
-        """
+        Compressed or journalled data are read through the cache in spite of O_DIRECT."""
         before = os_page_cache.held(self._plain, offset, len(buffer))
         done = direct.fill(self._direct, buffer, offset)
         after = os_page_cache.held(self._plain, offset, len(buffer))
@@ -222,3 +218,17 @@ def _refuse_what_is_no_file(status: os.stat_result, path: str) -> None:
     number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
     what = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
     raise OSError(number, f"not a regular file but {what}", path)
+
+
+def read_pages(file: DatabaseFile, first: int, count: int, page_size: int) -> bytes:
+    """`count` pages from page `first` on, fewer at the end of the file. A page that cannot be read
+    is bytes that do not verify: the scan tells of it. Raises OSError where the device is gone."""
+    try:
+        return file.read(offset_of(first, page_size), count * page_size)
+    except OSError as error:
+        if is_gone(error):
+            raise
+        if count == 1:
+            return b"\xff" * page_size
+        numbers = range(first, first + count)
+        return b"".join(read_pages(file, number, 1, page_size) for number in numbers)

@@ -13,8 +13,7 @@ from esewatch.ese.pages.checksum import xor_checksum
 from esewatch.ese.pages.header import Header
 from esewatch.ese.pages.header_fields import LogRange, u32
 from esewatch.ese.pages.layout import number_at
-from esewatch.scan.reading.page_reading import read_pages
-from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.reading.reading import DatabaseFile, read_pages
 
 _BACKUP: Final = slice(184, 192)
 """Of the header: the place in the log at which the backup began."""

@@ -1,6 +1,5 @@
-"""The series of logs in folders: which files are there, which belong to a
-database, and which of them it needs.
-"""
+"""The series of logs in folders: which files are there, which belong to a database, and which of
+them it needs."""
 
 import contextlib
 import math
@@ -33,10 +32,8 @@ _BEGINNING: Final = max(LOG_HEADER_BYTES, CHECKPOINT_BYTES)
 
 
 class LogFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that is named like a log. `header` None: `reason` says why.
-
-    `is_read` False: it was not read at all (no permission), and may be good.
-    """
+    """A file that is named like a log. `header` None: `reason` says why. `is_read` False: it was
+    not read at all (no permission), and may be good."""
 
     path: str
     name: LogName
@@ -47,10 +44,8 @@ class LogFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A checkpoint. `content` None: `reason` says why it cannot be read.
-
-    `is_read` False: it was not read at all (no permission), and may be good.
-    """
+    """A checkpoint. `content` None: `reason` says why it cannot be read. `is_read` False: it was
+    not read at all (no permission), and may be good."""
 
     path: str
     content: Checkpoint | None
@@ -74,10 +69,8 @@ class LogSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogFolders:
-    """The logs and checkpoints in some folders.
-
-    `unsearched`: the folders that cannot be listed, and a sentence each on why.
-    """
+    """The logs and checkpoints in some folders. `unsearched`: the folders that cannot be listed,
+    and a sentence each on why."""
 
     def __init__(self, folders: Iterable[str]) -> None:
         self._logs: dict[tuple[str, str], list[LogFile]] = {}
@@ -106,8 +99,7 @@ class LogFolders:
 
     def nearer_unsearched(self, series: LogSeries | None, database: str) -> list[str]:
         """Sentences on the folders that cannot be listed, and whose logs would be taken instead of
-        those of `series`; None: there are no others.
-        """
+        those of `series`; None: there are no others."""
         place = str(Path(database).parent)
         most = math.inf if series is None else _distance(series.folder, place)
         return [why for folder, why in self.unsearched.items() if _distance(folder, place) <= most]
@@ -116,7 +108,9 @@ class LogFolders:
         with os.scandir(folder) as entries:
             # An entry that cannot be examined may be a log: os.path.isdir never raises.
             files = sorted(each.path for each in entries if not os.path.isdir(each.path))  # noqa: PTH112
-        wanted = [path for path in files if _name(path) is not None or _is_checkpoint(path)]
+        wanted = [
+            path for path in files if _name(path) or path.lower().endswith(CHECKPOINT_ENDINGS)
+        ]
         for at in range(0, len(wanted), AT_ONCE):
             for path, beginning in _beginnings(wanted[at : at + AT_ONCE]):
                 self._add(folder, path, beginning)
@@ -145,10 +139,6 @@ def _name(path: str) -> LogName | None:
     """None: the file is not named like a log that counts."""
     name = parse_log_name(Path(path).name)
     return None if name is None or name.kind == "reserved" else name
-
-
-def _is_checkpoint(path: str) -> bool:
-    return path.lower().endswith(CHECKPOINT_ENDINGS)
 
 
 def _of_these_logs(
@@ -272,9 +262,7 @@ def needs_logs(header: Header) -> bool:
 
 def replay_generations(header: Header, series: LogSeries) -> range:
     """The logs that a replay reads: from the checkpoint on, or from the lowest log without one.
-
-    From the first that is required at the latest, up to the last that is there or committed.
-    """
+    From the first that is required at the latest, up to the last that is there or committed."""
     first = header.log_required.first
     start = checkpoint_generation(series) or min(series.logs, default=first)
     end = max(max(series.logs, default=0), header.log_required.last, header.log_committed)

@@ -2,11 +2,12 @@
 
 import mmap
 import queue
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from esewatch import crash
 from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.threads import Worker
 
 READ_BYTES: Final = 1 << 20
 """Of a read: most logs are one."""
@@ -15,7 +16,6 @@ _LANES = 2
 """Logs that are read at the same time."""
 _BUFFERS = 2
 """Of each: one to fill while the other one is verified."""
-_LOOK_SECONDS = 0.2
 """Seconds between two looks whether the thread that reads is still there."""
 _LEAVE_SECONDS = 0.3
 """Seconds that the end waits for a read; one that hangs is left to itself."""
@@ -45,10 +45,8 @@ class LogReader:
         self._lane_of = {part.path: self._lanes[at % _LANES] for at, part in enumerate(parts)}
 
     def next_of(self, path: str) -> memoryview | None:
-        """The next piece of a log; None: it ends. Logs before it are passed over.
-
-        A piece is valid until the next call. Raises OSError where the log cannot be read.
-        """
+        """The next piece of a log; None: it ends. Logs before it are passed over. A piece is valid
+        until the next call. Raises OSError where the log cannot be read."""
         return self._lane_of[path].next_of(path)
 
     def close(self) -> None:
@@ -66,13 +64,14 @@ class _Lane:
         self._parts = parts
         self._buffered = buffered
         self._free: queue.SimpleQueue[memoryview | None] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[_Piece | BaseException | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[_Piece | Exception | None] = queue.SimpleQueue()
         self._held: _Piece | None = None
         self._leaving = False
         memory = memoryview(mmap.mmap(-1, READ_BYTES * _BUFFERS))
         for at in range(0, len(memory), READ_BYTES):
             self._free.put(memory[at : at + READ_BYTES])
-        self._worker = Worker(self._run)
+        self._worker = threading.Thread(target=self._run, daemon=True)
+        self._worker.start()
 
     def next_of(self, path: str) -> memoryview | None:
         """See `LogReader.next_of`."""
@@ -82,7 +81,10 @@ class _Lane:
                 self._free.put(held.buffer)
                 if held.path == path and held.is_last:
                     return None
-            self._held = piece = self._take()
+            piece = self._done.get()
+            if isinstance(piece, Exception):
+                raise piece
+            self._held = piece
             if piece is None:
                 return None
             if piece.path != path:
@@ -100,19 +102,6 @@ class _Lane:
         """Wait for a running read, at most _LEAVE_SECONDS."""
         self._worker.join(_LEAVE_SECONDS)
 
-    def _take(self) -> _Piece | None:
-        while True:
-            running = self._worker.running
-            try:
-                found = self._done.get(timeout=_LOOK_SECONDS)
-            except queue.Empty:
-                if not running:
-                    raise MemoryError("not enough memory for a reader") from None
-                continue
-            if isinstance(found, BaseException):
-                raise found
-            return found
-
     def _run(self) -> None:
         try:
             for part in self._parts:
@@ -120,7 +109,8 @@ class _Lane:
                     self._done.put(piece)
                 if self._leaving:
                     break
-        except BaseException as error:
+        except Exception as error:
+            crash.if_short(error)
             self._done.put(error)
         self._done.put(None)
 

@@ -21,8 +21,6 @@ from esewatch.scan.recovery.log_reader import LogPart, LogReader
 
 
 class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Result of the check of one log's content."""
-
     fault: str = ""
     """A sentence: why no replay gets through it. Empty: one does."""
     doubt: str = ""
@@ -42,11 +40,8 @@ def verify_logs(
     read: Callable[[int], bool] = lambda _: True,
     buffered: bool = False,
 ) -> dict[int, LogCheck]:
-    """The logs of these generations that are there, in rising order.
-
-    `read` is told of bytes that were read; false from it ends all. `buffered`: through the page
-    cache.
-    """
+    """The logs of these generations that are there, in rising order. `read` hears of bytes that
+    were read; false from it ends all. `buffered`: through the page cache."""
     found: dict[int, LogCheck] = {}
     before: _Before | None = None
     wanted = {number: log for number, log in series.logs.items() if number in generations}
@@ -59,7 +54,8 @@ def verify_logs(
         for generation, log in wanted.items():
             fault = series.faults.get(generation, "")
             if fault or log.header is None:
-                found[generation] = _of_header(log, fault)
+                doubt = "" if fault else log.reason
+                found[generation] = LogCheck(fault=fault, doubt=doubt, is_read=log.is_read)
                 before = None
                 continue
             if before is not None and before.header.generation != generation - 1:
@@ -84,10 +80,8 @@ class _Before(NamedTuple):
 
 
 class CheckedLogs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The logs of one database: `series` None where none are here.
-
-    `unsearched`: a sentence on each folder that cannot be listed and may have nearer ones.
-    """
+    """The logs of one database: `series` None where none are here. `unsearched`: a sentence on each
+    folder that cannot be listed and may have nearer ones."""
 
     series: LogSeries | None
     checks: dict[int, LogCheck]
@@ -133,11 +127,6 @@ class LogVerifier:
         return self._folders.series_of(header.log_signature, path) if needs_logs(header) else None
 
 
-def _of_header(log: LogFile, fault: str) -> LogCheck:
-    """The check of a log that has a fault by its header, or whose header was not read."""
-    return LogCheck(fault=fault, doubt="" if fault else log.reason, is_read=log.is_read)
-
-
 def _verified(
     log: LogFile, header: LogHeader, before: _Before | None, reader: LogReader
 ) -> tuple[LogCheck, Segments | None]:
@@ -146,7 +135,10 @@ def _verified(
     if doubt := _unread(header):
         return LogCheck(doubt=doubt), None
     try:
-        segments = _segments(log.path, header, reader)
+        content = SegmentCheck(header)
+        while not content.is_over() and (data := reader.next_of(log.path)) is not None:
+            content.add(data[: len(data) - len(data) % SEGMENT_BYTES])
+        segments = content.result()
     except OSError as error:
         why = why_not_opened(log.path, error)
         unread = may_be_good(error)
@@ -155,10 +147,7 @@ def _verified(
         listed = ", ".join(map(str, segments.corrected))
         doubt = f"a bit is flipped in segment {listed}; the engine corrects it by its checksum"
     check = LogCheck(
-        fault=segments.reason,
-        doubt=doubt,
-        torn=segments.torn is not None,
-        last=segments.last,
+        fault=segments.reason, doubt=doubt, torn=segments.torn is not None, last=segments.last
     )
     return check, segments
 
@@ -188,11 +177,3 @@ def _unread(header: LogHeader) -> str:
     if not header.is_known():
         return f"its format {header.version} is newer than this program"
     return ""
-
-
-def _segments(path: str, header: LogHeader, reader: LogReader) -> Segments:
-    """Raises OSError."""
-    check = SegmentCheck(header)
-    while not check.is_over() and (data := reader.next_of(path)) is not None:
-        check.add(data[: len(data) - len(data) % SEGMENT_BYTES])
-    return check.result()

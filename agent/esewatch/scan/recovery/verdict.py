@@ -33,13 +33,8 @@ MAX_NAMED: Final = 1000
 """Missing or bad logs that a verdict names."""
 
 _WORST_FIRST: tuple[Outcome, ...] = (
-    "not_restorable",
-    "backup_set",
-    "unknown",
-    "loss",
-    "replay_needed",
-    "restorable",
-)
+    "not_restorable", "backup_set", "unknown", "loss", "replay_needed", "restorable",
+)  # fmt: skip
 
 _WANTING: Final = ("not_restorable", "loss")
 """Outcomes for logs that are missing or bad."""
@@ -235,10 +230,7 @@ def _required(
 
 
 def _of_logs(
-    header: Header,
-    series: LogSeries | None,
-    logs: Mapping[int, LogCheck],
-    required: RequiredLogs,
+    header: Header, series: LogSeries | None, logs: Mapping[int, LogCheck], required: RequiredLogs
 ) -> Iterable[_Found]:
     if series is None:
         yield (
@@ -270,8 +262,7 @@ def _of_logs(
 
 def _if_all_were_found(found: Iterable[_Found], unsearched: Sequence[str]) -> Iterable[_Found]:
     """Findings on logs, as far as they hold whatever is in the folders that were not searched: logs
-    that suffice do, one that is missing or bad may be there and good.
-    """
+    that suffice do, one that is missing or bad may be there and good."""
     found = list(found)
     if not unsearched or not any(outcome in _WANTING for outcome, _ in found):
         return found
@@ -314,10 +305,7 @@ def _below(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> I
 
 
 def _within(
-    header: Header,
-    series: LogSeries,
-    logs: Mapping[int, LogCheck],
-    required: RequiredLogs,
+    header: Header, series: LogSeries, logs: Mapping[int, LogCheck], required: RequiredLogs
 ) -> Iterable[_Found]:
     first, last = header.log_required.first, header.log_required.last
     gone = [generation for generation in required.missing if generation <= last]
@@ -341,7 +329,6 @@ def _within(
 
 
 def _wrong_last(header: Header, series: LogSeries, logs: Mapping[int, LogCheck]) -> str:
-    """True if the last required log is another one than the database was written with."""
     last = header.log_required.last
     log = series.logs.get(last)
     if log is None or log.header is None or (last in logs and logs[last].fault):

@@ -17,8 +17,7 @@ from esewatch.ese.pages.structure.page_table import BAD, PageTable
 from esewatch.ese.pages.structure.report import StructureError, StructureReport, TreeFigures
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.header_reading import read_header
-from esewatch.scan.reading.page_reading import read_pages
-from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.reading.reading import DatabaseFile, read_pages
 
 Progress = Callable[[int, int], object]
 """Called with the bytes that were read, and those of the file."""
@@ -35,8 +34,6 @@ STOPPED: Final = "The check was stopped before its end."
 
 
 class Structure(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of the check of a database."""
-
     checked: bool
     """True if trees, space, catalogue and long values were checked, beyond single pages."""
     errors: list[StructureError] = []
@@ -60,30 +57,23 @@ def check_structure(
 ) -> Structure:
     """Check the structure of the database at `path`.
 
-    Only of one that was shut down cleanly all pages are of one moment: of any other the inside
-    of each page is checked, and nothing that two pages say of each other. A page that does not
-    verify is not told here; what hangs on it is left out. Memory: 40 bytes a page, 64 MiB, and
-    the ids of long values of one table after the other. `pace` is asked before each read, and
-    may end it. Raises OSError where the file cannot be opened, its header not read, or the device
-    is gone.
+    Only of one that was shut down cleanly all pages are of one moment: of any other the inside of
+    each page is checked, and nothing that two pages say of each other. A page that does not verify
+    is not told here; what hangs on it is left out. Memory: 40 bytes a page, 64 MiB, and the ids of
+    long values of one table after the other. `pace` is asked before each read, and may end it.
+    Raises OSError where the file cannot be opened, its header not read, or the device is gone.
     """
     file = DatabaseFile(path)
     try:
         header = read_header(file)
         if isinstance(header, NotDatabase):
             return Structure(checked=False, reason=f"{path}: {header.reason}")
-        return _Check(file, header, pace or Pace(), progress or _silent).result()
+        return _Check(file, header, pace or Pace(), progress or (lambda *_: None)).result()
     finally:
         file.close()
 
 
-def _silent(done: int, total: int) -> None:
-    """Nobody looks."""
-
-
 class _Check:
-    """One check of an open file."""
-
     def __init__(self, file: DatabaseFile, header: Header, pace: Pace, progress: Progress) -> None:
         self._file = file
         self._header = header
@@ -96,14 +86,18 @@ class _Check:
         self._stopped = ""
 
     def result(self) -> Structure:
-        """Do all of it."""
         reason = self._why_only_pages()
         if reason:
-            self._single_pages()
+            for number, page in self._good_pages(None):
+                header = page_header(page)
+                if has_nodes(header) and (damage := why_damaged(page, header)) is not None:
+                    self._report.error(number, damage.kind, damage.sentence)
             return self._structure(None, self._stopped or reason)
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as digests:
             table = PageTable(self._count, digests)
-            self._gather(table)
+            for number, page in self._good_pages(table):
+                if (damage := table.add(number, page)) is not None:
+                    self._report.error(number, damage.kind, damage.sentence)
             if self._stopped:
                 return self._structure(None, self._stopped)
             lost = DatabaseWalk(table, self._report).run()
@@ -129,24 +123,9 @@ class _Check:
             return f"The database has {self._count} pages: only single pages were checked."
         return ""
 
-    def _single_pages(self) -> None:
-        for number, page in self._good_pages(None):
-            header = page_header(page)
-            if has_nodes(header) and (damage := why_damaged(page, header)) is not None:
-                self._report.error(number, damage.kind, damage.sentence)
-
-    def _gather(self, table: PageTable) -> None:
-        for number, page in self._good_pages(table):
-            damage = table.add(number, page)
-            if damage is not None:
-                self._report.error(number, damage.kind, damage.sentence)
-
     def _good_pages(self, table: PageTable | None) -> Iterator[tuple[int, bytes]]:
-        """Number and bytes of each page that verifies, in the order of the file.
-
-        One that the engine would correct is as it is then; that it was not right is the scan's
-        to tell.
-        """
+        """Number and bytes of each page that verifies, in the order of the file. One that the
+        engine would correct is as it is then; that it was not right is the scan's to tell."""
         size = self._page_size
         total = offset_of(self._count + 1, size)
         step = _CHUNK // size

@@ -1,6 +1,7 @@
 """The scan of one database file: every page, from where an earlier scan of it stopped."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -43,7 +44,6 @@ class Tally:
         self.offset = place.offset
         """The next byte to read."""
         self.size = place.size
-        """Bytes of the file."""
 
     def pages(self, classes: bytes) -> None:
         """Whole pages that were read, with what they are: BLANK, or anything else."""
@@ -54,7 +54,6 @@ class Tally:
         self.offset += size
 
     def unread(self, size: int) -> None:
-        """Bytes that could not be read."""
         self._counts.unread_bytes += size
         self.offset += size
 
@@ -94,7 +93,6 @@ class ScanOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `read_size` None: that of `stream`, smaller when throttled or at a low rate; it is rounded
     down to whole pages.
-    `throttle` and `rate` are what the Pace was made of.
     """
 
     read_size: int | None = None
@@ -102,6 +100,10 @@ class ScanOptions(msgspec.Struct, frozen=True, kw_only=True):
     rate: float | None = None
     buffered: bool = False
     """Through the page cache: what the system remembers is checked, not the disk."""
+
+    def pace(self, deadline: float | None, stop: threading.Event) -> Pace:
+        """One for a lane. `deadline`: time.monotonic(), as Pace takes it."""
+        return Pace(throttle=self.throttle, rate=self.rate, deadline=deadline, stop=stop)
 
 
 def scan_file(
@@ -152,8 +154,6 @@ def signature_of(header: Header) -> str:
 
 
 class _Scan:
-    """One run over one open file."""
-
     def __init__(
         self, file: DatabaseFile, header: Header, options: ScanOptions, pace: Pace
     ) -> None:
@@ -270,7 +270,6 @@ class _Scan:
         return False
 
     def _measured(self, size: int) -> None:
-        """Take `size` for the size of the file."""
         self._size = self._suspects.size = size
         self._end = size - size % self._page_size
 
@@ -309,7 +308,6 @@ class _Scan:
         return ScanStep(place=self._tally.place(), found=new)
 
     def _salvaged(self, offset: int, length: int, error: OSError) -> Iterator[ScanStep]:
-        """Page by page what could not be read at once."""
         unit = max(self._page_size, ALIGNMENT)
         for start in range(offset, offset + length, unit):
             if is_gone(error):
@@ -394,10 +392,8 @@ class _Scan:
         return step
 
     def _missing(self) -> MissingPages | None:
-        """The page that the file ends within, and those that it must have and has not.
-
-        A dirty database may lack pages until its logs are replayed.
-        """
+        """The page that the file ends within, and those that it must have and has not. A dirty
+        database may lack pages until its logs are replayed."""
         behind = max(1, number_at(self._end, self._page_size))
         missing = None
         if self._header.state == "clean":
@@ -425,7 +421,6 @@ def _whole(options: ScanOptions, page_size: int) -> int:
 
 
 def _unfit(place: Place, fresh: Place, end: int) -> str:
-    """Reason why the scan cannot go on from `place`, empty when it can."""
     if (place.signature, place.page_size) != (fresh.signature, fresh.page_size):
         return "the position is that of another database"
     if place.offset > end:

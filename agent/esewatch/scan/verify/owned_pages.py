@@ -18,8 +18,7 @@ from esewatch.ese.pages.structure.nodes import (
     page_nodes,
 )
 from esewatch.ese.pages.structure.space import Extent, extents, space_header
-from esewatch.scan.reading.page_reading import read_pages
-from esewatch.scan.reading.reading import DatabaseFile
+from esewatch.scan.reading.reading import DatabaseFile, read_pages
 from esewatch.scan.results import MissingPages
 
 _ROOT_PAGE: Final = 1
@@ -52,10 +51,8 @@ def missing_pages(file: DatabaseFile, page_size: int, end: int) -> MissingPages 
 
 
 def _last_owned_page(file: DatabaseFile, page_size: int) -> int:
-    """Number of the last page that the database owns, 0 if that is not found.
-
-    Raises _MissingPageError, PageDamageError.
-    """
+    """Number of the last page that the database owns, 0 if that is not found. Raises
+    _MissingPageError, PageDamageError."""
     space = space_header(_taken_apart(file, _ROOT_PAGE, page_size, 0)[0])
     number = space.owned_root
     if not number:
@@ -69,10 +66,8 @@ def _last_owned_page(file: DatabaseFile, page_size: int) -> int:
 
 
 def _last_of(owned: list[Extent]) -> int:
-    """The last page of extents of the root, which follow each other without a gap.
-
-    Raises PageDamageError where these do not, or end with a page that cannot be.
-    """
+    """The last page of extents of the root, which follow each other without a gap. Raises
+    PageDamageError where these do not, or end with a page that cannot be."""
     last = owned[0].last - owned[0].pages if owned else 0
     for extent in owned:
         if extent.last - extent.pages != last or extent.last > LARGEST_NUMBER:

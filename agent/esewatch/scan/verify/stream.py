@@ -4,17 +4,18 @@ import contextlib
 import mmap
 import queue
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from itertools import cycle
 from typing import Final, NamedTuple
 
+from esewatch import crash
 from esewatch.ese.pages import kernels
 from esewatch.ese.pages.layout import number_at
 from esewatch.scan.pace import Pace
 from esewatch.scan.reading.direct import ALIGNMENT
 from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.threads import Worker
 
 READ_SIZE: Final = 2 << 20
 """Bytes of a read, where nothing else is asked for: the least CPU time a byte of 1, 2 and 4 MiB."""
@@ -64,11 +65,12 @@ class _Reader:
         self._job = job
         self._numbers = job.numbers()[first::step]
         self._leaving = False
-        self.worker: Worker | None = None
+        self.worker: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin to read."""
-        self.worker = Worker(self.run)
+        self.worker = threading.Thread(target=self.run, daemon=True)
+        self.worker.start()
 
     def run(self) -> None:
         """Until the pieces, the file or the time end, or the consumer asks for no more."""
@@ -80,21 +82,19 @@ class _Reader:
                 if buffer is None or not job.pace.wait(length) or self._leaving:
                     break
                 self.done.put((buffer, job.piece(buffer, offset, length)))
-        except BaseException as error:
+        except Exception as error:
+            crash.if_short(error)
             self.done.put(error)
         self.done.put(None)
 
     def next(self) -> tuple[memoryview, Piece] | None:
         """The next piece with the buffer it is in; None: there are no more. Raises what it met."""
         while True:
-            running = self.worker is not None and self.worker.running
             try:
                 found = self.done.get(timeout=_LOOK_SECONDS)
             except queue.Empty:
                 if self._job.pace.over():
                     return None
-                if not running:
-                    raise MemoryError("not enough memory for a reader") from None
                 continue
             if isinstance(found, BaseException):
                 raise found
@@ -117,7 +117,6 @@ class _Job(NamedTuple):
     read_size: int
 
     def numbers(self) -> range:
-        """Numbers of the pieces."""
         if self.start >= self.end:
             return range(0)
         return range(self.start // self.read_size, -(-self.end // self.read_size))

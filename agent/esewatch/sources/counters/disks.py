@@ -19,7 +19,7 @@ import psutil
 from esewatch.ese.volumes import NOT_KNOWN, free_space
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
 from esewatch.names import printable, reason_of
-from esewatch.scan.devices.devices import BlockDevices, Mount
+from esewatch.scan.devices.topology import BlockDevices, Mount
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 
 OBJECT = "disks"
@@ -54,10 +54,8 @@ _OTHERS = (
 
 
 def windows_mounts() -> list[str]:
-    """Drives and folders at which volumes of Windows are mounted; nothing on other systems.
-
-    psutil sees the folders as an administrator only (issue 1986). Python 3.12 and later.
-    """
+    """Drives and folders at which volumes of Windows are mounted; nothing on other systems. psutil
+    sees the folders as an administrator only (issue 1986). Python 3.12 and later."""
     volumes, mounts = getattr(os, "listvolumes", None), getattr(os, "listmounts", None)
     found: list[str] = []
     if volumes is not None and mounts is not None:

@@ -7,14 +7,15 @@ perfmon come as the running counts behind them, levels as levels.
 import contextlib
 import math
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
-from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
+from esewatch import crash
 from esewatch.ese.counters.counter_feeds import present
 from esewatch.fold.readings import grown
 from esewatch.model import (
@@ -30,7 +31,6 @@ from esewatch.sources.counters.exporter_map import VOLUME_INFO, Shown, is_instan
 from esewatch.sources.counters.exposition import BadLine, Sample, samples
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 from esewatch.sources.counters.scrape import Page, Target, scrape
-from esewatch.threads import Worker
 
 MAX_TIMEOUT = 10.0
 GRACE = 5.0
@@ -84,7 +84,7 @@ class ExporterSource:
         self._pace = pace or PollTimer(interval)
         self._clock = clock or SampleClock()
         self._monotonic = monotonic
-        self._thread: Worker | None = None
+        self._thread: threading.Thread | None = None
         self._began = 0.0
         self._result: Scraped | None = None
         self._failure = ""
@@ -125,11 +125,8 @@ class ExporterSource:
     def _start(self) -> None:
         self._began = self._monotonic()
         began = self._clock.next()
-        try:
-            self._thread = Worker(partial(self._scrape, began))
-        except (RuntimeError, MemoryError) as error:
-            self._failure = f"{self._target.shown}: no thread to scrape in: {error}"
-            self._pace.again()
+        self._thread = threading.Thread(target=self._scrape, args=(began,), daemon=True)
+        self._thread.start()
 
     def _scrape(self, began: float) -> None:
         try:
@@ -137,16 +134,17 @@ class ExporterSource:
         except SourceError as error:
             self._result = Scraped([], str(error))
         except Exception as error:  # a defect must not end in silence
+            crash.if_short(error)
             reason = f"unexpected {type(error).__name__}: {error}"
             self._result = Scraped([], f"{self._target.shown}: {reason}")
 
     def _finished(self) -> Scraped | None:
         """The result of a scrape that has ended since the last look."""
-        if self._thread is None or self._thread.running:
+        if self._thread is None or self._thread.is_alive():
             return None
         self._thread = None
         result, self._result = self._result, None
-        return result or Scraped([], f"{self._target.shown}: not enough memory for a scrape")
+        return result
 
     def close(self) -> None:
         """Close; a scrape in progress ends by its own time limit and is not awaited."""
@@ -180,8 +178,7 @@ class _Reader:
 
     def positions(self, now: float) -> dict[str, bytes | None]:
         """The position for `restore`, where its series are not those handed out last, or its values
-        are an hour old (`now`: monotonic seconds).
-        """
+        are an hour old (`now`: monotonic seconds)."""
         if self._counted.keys() == self._saved and now < self._saved_at + _SAVED_SECONDS:
             return {}
         self._saved, self._saved_at = frozenset(self._counted), now
@@ -228,8 +225,7 @@ class _Reader:
 
     def _tell(self, unreadable: list[Unreadable], key: str, place: str, reason: str) -> None:
         """Complain once for each key, a few times for each page: most faults come with every
-        scrape.
-        """
+        scrape."""
         if key not in self._told and len(self._told) < MAX_TOLD and len(unreadable) < MAX_FAULTS:
             self._told.add(key)
             unreadable.append(Unreadable(path=self._url, place=place, reason=reason))

@@ -79,8 +79,7 @@ class Shown(NamedTuple):
 
     def instance(self, labels: Mapping[str, str]) -> str:
         """The instance in the terms of perfmon: label `disk` or `volume` of one, else
-        `instance`.
-        """
+        `instance`."""
         if self.object == DISKS and "disk" in labels:
             return labels["disk"]
         if self.object == VOLUMES and "volume" in labels:

@@ -44,10 +44,8 @@ class BadLine(NamedTuple):
 
 
 def samples(page: Page, wanted: Callable[[str], bool]) -> Iterator[Sample | BadLine | None]:
-    """The samples of the metrics that are `wanted`, and the lines that cannot be read.
-
-    None stands for a sample that is not wanted.
-    """
+    """The samples of the metrics that are `wanted`, and the lines that cannot be read. None stands
+    for a sample that is not wanted."""
     types: dict[str, str] = {}
     for number, raw in enumerate(io.BytesIO(page.data), 1):
         line = raw[:MAX_LINE].decode("utf-8", "replace").strip("\r\n \t")
@@ -94,10 +92,8 @@ class _Parsed(NamedTuple):
 
 
 def _parse(page: Page, line: str, counter: str) -> _Parsed:
-    """Parse one line. Raises ValueError when it is no sample.
-
-    Only a sample of a `counter` may have an exemplar.
-    """
+    """Parse one line. Raises ValueError when it is no sample. Only a sample of a `counter` may have
+    an exemplar."""
     if page.openmetrics:
         head = f"# TYPE {counter} counter\n" if counter else ""
         families = _openmetrics(f"{head}{line}\n# EOF\n")

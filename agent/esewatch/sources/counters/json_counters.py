@@ -2,9 +2,8 @@
 
 Telegraf is read as far as it is exact (docs/shippers.md). At each refresh of its counters, every
 minute by default, it formats a rate over one second only. So rates are read from `UseRawValues`,
-whose field `..._Raw` is the running count behind a rate, and levels as they are formatted.
-Source: Telegraf, plugins/inputs/win_perf_counters (`Gather`, `sanitizedChars`) and its
-serializer `json`.
+whose field `..._Raw` is the running count behind a rate, and levels as they are formatted. Source:
+Telegraf, plugins/inputs/win_perf_counters (`Gather`, `sanitizedChars`) and its serializer `json`.
 """
 
 import math
@@ -62,10 +61,8 @@ def is_counters(head: bytes) -> bool:
 
 
 class JsonCounters:
-    """Decoder of such lines: of those that feed a metric. Each stands for itself.
-
-    `computer`: for lines that name none.
-    """
+    """Decoder of such lines: of those that feed a metric. Each stands for itself. `computer`: for
+    lines that name none."""
 
     def __init__(self, computer: str = "") -> None:
         self._computer = computer

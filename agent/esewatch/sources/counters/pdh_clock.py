@@ -1,6 +1,7 @@
 """Local times of a perfmon log to UTC, through the ends of daylight saving time."""
 
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -27,6 +28,17 @@ def log_zone(name: str | None) -> ZoneInfo | None:
         raise SourceError(f"time zone {name!r} is not known here") from None
 
 
+def contradicted(name: str) -> str:
+    """Remark: a log says another offset than its configured zone ever has."""
+    return f"are read as their log says: it contradicts the configured timezone {name}"
+
+
+def shares_offset(zone: tzinfo, offsets: Collection[timedelta | None], year: int) -> bool:
+    """True if one of these offsets from UTC is one of the zone in that year."""
+    days = (datetime(year, month, day) for month in range(1, 13) for day in (1, 15))
+    return any(zone.utcoffset(day) in offsets for day in days)
+
+
 class ClockState(msgspec.Struct, array_like=True):
     """The state of the clock after the rows so far."""
 
@@ -44,16 +56,20 @@ class ClockState(msgspec.Struct, array_like=True):
 class PdhClock:
     """Turns the first cell of each row, in file order, into epoch seconds.
 
-    A configured zone decides, else the header's offset, else UTC. A time that goes back by about an
-    hour less the usual interval is the end of daylight saving time: the second run of an ambiguous
-    hour, which UTC does not have. It is so by night alone, and not where the time only goes back
-    behind a single row of a clock ahead. The beginning of daylight saving time looks like a gap:
-    only a configured zone shows it.
+    A configured zone decides that has the header's offset in the year of the first row, else that
+    offset, else UTC. A time that goes back by about an hour less the usual interval is the end of
+    daylight saving time: the second run of an ambiguous hour, which UTC does not have. It is so by
+    night alone, and not where the time only goes back behind a single row of a clock ahead. The
+    beginning of daylight saving time looks like a gap: only a configured zone shows it.
     """
 
     def __init__(self, zone: tzinfo | None, state: ClockState) -> None:
         self.state = state
         self._zone = zone
+        self._configured = zone
+        self._is_settled = False
+        """True once the zone was compared with the header."""
+        self.contradicted = False
         self._west: int | None = None
         self._is_utc = False
         self._last = datetime.fromisoformat(state.last) if state.last else None
@@ -61,6 +77,7 @@ class PdhClock:
     def header(self, west_seconds: int | None, *, is_utc: bool, fresh: bool) -> None:
         """A header line begins; `fresh` unless the reading continues after a restart."""
         self._west, self._is_utc = west_seconds, is_utc
+        self._zone, self._is_settled = self._configured, west_seconds is None
         if fresh:
             self.state.shift = self.state.fold = 0
             self.state.interval = self.state.interval_before = 0.0
@@ -81,6 +98,7 @@ class PdhClock:
     def at(self, local: datetime) -> float | None:
         """Epoch seconds of the next local time; None where the zone does not reach so far."""
         try:
+            self._settle(local.year if self._last is None else self._last.year)
             seconds = self._utc(local)
         except (ValueError, OverflowError):
             return None
@@ -90,6 +108,13 @@ class PdhClock:
         self._last = local
         self.state.last = local.isoformat()
         return seconds
+
+    def _settle(self, year: int) -> None:
+        if self._is_settled or self._configured is None or self._west is None:
+            return
+        self._is_settled = True
+        if not shares_offset(self._configured, [timedelta(seconds=-self._west)], year):
+            self._zone, self.contradicted = None, True
 
     def _went_back(self, local: datetime) -> bool:
         if self._last is None:

@@ -1,27 +1,29 @@
-"""Perfmon counter logs as text: PDH-CSV and PDH-TSV 4.0.
-
-Rates in them are formatted per-second values. A blank cell is no sample.
-"""
+"""Perfmon counter logs as text: PDH-CSV and PDH-TSV 4.0. Rates in them are formatted per-second
+values. A blank cell is no sample."""
 
 import csv
 import math
 import zlib
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from esewatch.model import CountersSeen, Reading, Source, SourceError
 from esewatch.sources.counters.blg.buffers import buffer_size
-from esewatch.sources.counters.counter_row import Parts, parts_of, readings
-from esewatch.sources.counters.pdh_clock import ClockState, PdhClock, log_zone
+from esewatch.sources.counters.pdh_clock import (
+    ClockState,
+    PdhClock,
+    contradicted,
+    log_zone,
+)
 from esewatch.sources.counters.perfmon_header import (
     PerfmonColumn,
     PerfmonHeader,
     is_header,
     read_header,
 )
+from esewatch.sources.files.decoder import NO_ZONE
 from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
 
 _LONGEST_CELL = 40
@@ -55,7 +57,7 @@ def perfmon_csv_source(
 ) -> Source:
     """A source over perfmon text logs named by `paths` (paths and globs).
 
-    `computer`: for columns that name no host. `timezone` (zoneinfo name) overrules the
+    `computer`: for columns that name no host. `timezone` (zoneinfo name) decides where it has the
     header's offset. `ese_only`: only the counters that feed a metric. Raises
     SourceError when the time zone is unknown.
     """
@@ -112,8 +114,6 @@ def _first_time(head: bytes, zone: ZoneInfo | None) -> float | None:
 
 
 class PerfmonDecoder:
-    """Decoder of one file."""
-
     def __init__(
         self, saved: bytes, *, computer: str, zone: ZoneInfo | None, ese_only: bool
     ) -> None:
@@ -122,16 +122,14 @@ class PerfmonDecoder:
         self._context = (
             msgspec.msgpack.decode(saved, type=CsvDecoderState) if saved else CsvDecoderState()
         )
+        self._zone = zone
         self._clock = PdhClock(zone, self._context.clock)
         self._header: PerfmonHeader | None = None
         self._columns: list[PerfmonColumn] = []
-        self._parts: Parts = ()
-        self._pick: Callable[[list[str]], tuple[str, ...]] | None = None
         if self._context.header:
             self._take_header(zlib.decompress(self._context.header), fresh=False)
 
     def save(self) -> bytes:
-        """The header and the state of the clock."""
         return msgspec.msgpack.encode(self._context)
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
@@ -145,19 +143,21 @@ class PerfmonDecoder:
             elif (text := line.strip()) and text not in _CLOSING:
                 self._row(line, at, fed)
             at += len(line)
+        fed.remarks = self._remarks()
         return fed
+
+    def _remarks(self) -> list[str]:
+        header = self._header
+        if self._clock.contradicted:
+            return [contradicted(str(self._zone))]
+        is_naive = header is not None and header.west_seconds is None and self._zone is None
+        return [NO_ZONE] if is_naive else []
 
     def _take_header(self, line: bytes, *, fresh: bool) -> PerfmonHeader:
         header = read_header(line, computer=self._computer)
         self._clock.header(header.west_seconds, is_utc=header.is_utc, fresh=fresh)
         self._header = header
         self._columns = [column for column in header.columns if column.feed or not self._ese_only]
-        self._parts = parts_of(
-            (each.computer, each.object, each.counter, each.instance, each.kind, each.feed)
-            for each in self._columns
-        )
-        places = [each.index for each in self._columns]
-        self._pick = itemgetter(*places) if len(places) > 1 else None
         if fresh:
             context = self._context
             context.header = zlib.compress(line)
@@ -174,9 +174,8 @@ class PerfmonDecoder:
                 fed.unreadable.append((at, "rows before the first (PDH-CSV 4.0) header"))
             return
         text = line.decode("latin-1").rstrip("\r\n")
-        quoted = _quoted(text, header)
         try:
-            cells = quoted or next(csv.reader([text], delimiter=header.delimiter), [])
+            cells = next(csv.reader([text], delimiter=header.delimiter), [])
         except csv.Error as error:
             fed.unreadable.append((at, f"row cannot be read: {error}"))
             return
@@ -190,23 +189,8 @@ class PerfmonDecoder:
             self._context.seen_pending = False
             for computer, found in header.present.items():
                 fed.records.append(CountersSeen(time=time, computer=computer, present=found))
-        if quoted and self._numbers(cells, time, text, fed):
-            return
         self._check_width(header, cells, text, at, fed)
         self._cells(cells, time, at, fed)
-
-    def _numbers(self, cells: list[str], time: float, text: str, fed: Fed) -> bool:
-        """Take a whole row in which each wanted cell is a plain number; False for any other."""
-        if "_" in text or self._pick is None:
-            return False
-        try:
-            values = list(map(float, self._pick(cells)))
-        except ValueError:
-            return False
-        if not math.isfinite(sum(values)) or min(values, default=0.0) < 0:
-            return False
-        fed.records += readings(time, self._parts, values)
-        return True
 
     def _check_width(
         self, header: PerfmonHeader, cells: list[str], text: str, at: int, fed: Fed
@@ -221,55 +205,32 @@ class PerfmonDecoder:
             fed.unreadable.append(
                 (at, f"row has {len(cells)} whole cells where the header has {header.width}")
             )
+        cells += [""] * (header.width - len(cells))
 
     def _cells(self, cells: list[str], time: float, at: int, fed: Fed) -> None:
-        width = len(cells)
         append = fed.records.append
         for column in self._columns:
-            if column.index >= width:
-                continue
-            cell = cells[column.index]
+            place, computer, object_name, instance, counter, kind, feed = column
+            cell = cells[place]
             try:
                 value = float(cell)
             except ValueError:
                 if not cell.strip():
                     continue
                 value = _with_comma(cell)
-            if value == _NO_VALUE and column.feed is not None:
-                continue
-            if not math.isfinite(value) or "_" in cell:
+            if not -math.inf < value < math.inf or "_" in cell:
                 self._tell_cell(column, "not a number", cell, at, fed)
-                continue
-            if value < 0 and column.feed is not None:
+            elif value >= 0 or feed is None:
+                append(Reading(time, computer, object_name, counter, instance, value, kind, feed))
+            elif value != _NO_VALUE:
                 self._tell_cell(column, "below 0", cell, at, fed)
-                continue
-            append(
-                Reading(
-                    time=time,
-                    computer=column.computer,
-                    object=column.object,
-                    counter=column.counter,
-                    instance=column.instance,
-                    value=value,
-                    kind=column.kind,
-                    feed=column.feed,
-                )
-            )
 
     def _tell_cell(self, column: PerfmonColumn, what: str, cell: str, at: int, fed: Fed) -> None:
-        if column.index not in self._context.told:
-            self._context.told.add(column.index)
+        if column.place not in self._context.told:
+            self._context.told.add(column.place)
             fed.unreadable.append(
-                (at, f"column {column.index + 1} is {what}: {cell[:_LONGEST_CELL]!r}")
+                (at, f"column {column.place + 1} is {what}: {cell[:_LONGEST_CELL]!r}")
             )
-
-
-def _quoted(text: str, header: PerfmonHeader) -> list[str]:
-    """The cells of a whole row as Windows writes it, each in quotes; none of any other row."""
-    cells = text[1:-1].split(f'"{header.delimiter}"')
-    quotes = 2 * header.width
-    whole = len(cells) == header.width and text.count('"') == quotes
-    return cells if whole and text[:1] == text[-1:] == '"' else []
 
 
 def _with_comma(cell: str) -> float:

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import msgspec
-
 from esewatch.ese.counters.counter_feeds import feed_of, kind_of, present
 from esewatch.model import Feed, Kind
 
@@ -20,10 +18,10 @@ _UTC = re.compile(r"\bUTC\b|univers|weltzeit|世界时|世界時", re.IGNORECASE
 _LONGEST_CELL = 100
 
 
-class PerfmonColumn(msgspec.Struct, frozen=True, gc=False):
-    """One counter of the header; `index` is its cell in a row."""
+class PerfmonColumn(NamedTuple):
+    """One counter of the header; `place` is that of its cell in a row."""
 
-    index: int
+    place: int
     computer: str
     object: str
     instance: str
@@ -33,8 +31,6 @@ class PerfmonColumn(msgspec.Struct, frozen=True, gc=False):
 
 
 class PerfmonHeader(NamedTuple):
-    """Fields of a header line."""
-
     delimiter: str
     west_seconds: int | None
     """Seconds to add to local time for UTC; None where the log has no offset."""
@@ -71,10 +67,8 @@ def is_header_without_tag(head: bytes) -> bool:
 
 
 def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
-    """Read a header line (UTF-8 or a code page). `computer`: for columns without a host.
-
-    Columns that are no counter paths are left out and named in `faults`.
-    """
+    """Read a header line (UTF-8 or a code page). `computer`: for columns without a host. Columns
+    that are no counter paths are left out and named in `faults`."""
     text = _decode(line).strip("\r\n")
     delimiter = _delimiter(text)
     faults: list[str] = []
@@ -146,7 +140,7 @@ def _column(index: int, path: str, computer: str) -> PerfmonColumn | None:
     if not name or not counter:
         return None
     return PerfmonColumn(
-        index=index,
+        place=index,
         computer=host,
         object=name,
         instance=instance,

@@ -37,10 +37,8 @@ class PollTimer:
 
 
 class SampleClock:
-    """Wall clock for the times of samples: it does not go back, not even over restarts.
-
-    Only where the last sample is later than the fold believes, it was ahead, and goes back.
-    """
+    """Wall clock for the times of samples: it does not go back, not even over restarts. Only where
+    the last sample is later than the fold believes, it was ahead, and goes back."""
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
         self._wall = wall
@@ -59,5 +57,4 @@ class SampleClock:
         return self._last
 
     def positions(self) -> dict[str, bytes | None]:
-        """The positions for `restore`."""
         return {_POSITION: _TIME.pack(self._last)}

@@ -14,14 +14,12 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from esewatch.config.secrets import masked
+from esewatch.config.tree import masked
 from esewatch.model import SourceError
-from esewatch.threads import Worker
 
 MAX_BYTES = 64 * 2**20
 """Size of an answer, unpacked."""
@@ -32,8 +30,6 @@ _ACCEPT = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q
 
 
 class Page(NamedTuple):
-    """The response of an exporter."""
-
     data: bytes
     openmetrics: bool
 
@@ -56,13 +52,11 @@ class Target(NamedTuple):
 
 
 def scrape(target: Target) -> Page:
-    """Get the metrics of `target`. Raises SourceError with the address and the reason.
-
-    Raises RuntimeError or MemoryError where there is no thread that could end it in time.
-    """
+    """Get the metrics of `target`. Raises SourceError with the address and the reason."""
     exchange = _Exchange(time.monotonic() + target.timeout)
     answered = threading.Event()
-    Worker(partial(_watch, exchange, answered, target.timeout))
+    watch = threading.Thread(target=_watch, args=(exchange, answered, target.timeout), daemon=True)
+    watch.start()
     try:
         page = _follow(target, exchange)
         if exchange.aborted:
@@ -83,11 +77,8 @@ def scrape(target: Target) -> Page:
 
 
 def _watch(exchange: "_Exchange", answered: threading.Event, seconds: float) -> None:
-    try:
-        answered.wait(seconds)
-    finally:  # also where this found no memory: an exchange that nobody watches may never end
-        if not answered.is_set():
-            exchange.abort()
+    if not answered.wait(seconds):
+        exchange.abort()
 
 
 def _reason(error: Exception) -> str:
@@ -202,7 +193,6 @@ class _Exchange:
                 return
 
     def close(self) -> None:
-        """Close the connection."""
         if self._answer is not None:
             self._answer.close()
         if self._socket is not None:

@@ -33,8 +33,6 @@ class TemplateSlot(NamedTuple):
 
 
 class Element(NamedTuple):
-    """An element of a template or of a record."""
-
     name: str
     attributes: "tuple[tuple[str, Content], ...]"
     content: "Content"
@@ -52,8 +50,6 @@ class TemplateValue(NamedTuple):
 
 
 class TemplateInstance(NamedTuple):
-    """A template instance: the offset of its definition, and its values."""
-
     definition: int
     values: list[TemplateValue]
 
@@ -112,7 +108,6 @@ class BinXmlParser:
                 raise ValueError(f"token 0x{token:02x} at offset {self.at}")
 
     def instance(self) -> TemplateInstance:
-        """The template instance that stands here."""
         definition = self._number(_U32, self.at + 6)
         self.at += INSTANCE_HEADER_BYTES
         if definition == self.at:

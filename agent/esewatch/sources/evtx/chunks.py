@@ -1,11 +1,10 @@
 """The outer layers of a Windows event log (.evtx): file header, chunks, record frames.
 
-Layout (all numbers little endian): a file header block of 4,096 bytes, then
-chunks of 64 KiB. A chunk has a header of 512 bytes: magic at 0, first and last
-record id at 24 and 32, offset of the last record at 44, of the free space at 48,
-CRC32 of the records at 52, flags at 120, CRC32 of the header (bytes 0-119 and
-128-511) at 124. A record: magic at 0, its size at 4 and again in its last four
-bytes, its id at 8. What is inside a record is in `binxml.py`.
+Layout (all numbers little endian): a file header block of 4,096 bytes, then chunks of 64 KiB. A
+chunk has a header of 512 bytes: magic at 0, first and last record id at 24 and 32, offset of the
+last record at 44, of the free space at 48, CRC32 of the records at 52, flags at 120, CRC32 of the
+header (bytes 0-119 and 128-511) at 124. A record: magic at 0, its size at 4 and again in its last
+four bytes, its id at 8. What is inside a record is in `binxml.py`.
 """
 
 import hashlib
@@ -51,7 +50,6 @@ class Record(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Offset of the byte after the record."""
         return self.offset + self.size
 
 
@@ -91,10 +89,8 @@ def chunk_offset(number: int) -> int:
 
 
 def chunk_count(size: int) -> int:
-    """Chunks in a file of `size` bytes, a last incomplete one included.
-
-    The file's own count is not asked: in an open or crashed log it is too small.
-    """
+    """Chunks in a file of `size` bytes, a last incomplete one included. The file's own count is not
+    asked: in an open or crashed log it is too small."""
     return min(max(0, -(-(size - FILE_HEADER_BYTES) // CHUNK_BYTES)), MAX_CHUNKS)
 
 
@@ -121,10 +117,8 @@ def digest_of(data: bytes) -> bytes:
 
 
 def digest_of_damaged(data: bytes) -> bytes:
-    """Fingerprint of a chunk whose header and records do not go together: of all its bytes.
-
-    Its header may be that of records which are still to be written.
-    """
+    """Fingerprint of a chunk whose header and records do not go together: of all its bytes. Its
+    header may be that of records which are still to be written."""
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES, person=b"damaged").digest()
 
 

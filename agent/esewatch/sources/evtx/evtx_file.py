@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from esewatch.model import Record, Unreadable
+from esewatch.model import Heard, Record, Unreadable
 from esewatch.sources.evtx.chunks import (
     CHUNK_BYTES,
     CHUNK_HEADER_BYTES,
@@ -65,16 +65,13 @@ class EvtxFileState(msgspec.Struct, array_like=True):
     tail: Tail | None = None
 
     def copy(self) -> "EvtxFileState":
-        """A state of its own."""
         return EvtxFileState(self.key, bytearray(self.digests), self.tail)
 
     def known(self, number: int) -> bytes:
-        """Fingerprint of chunk `number`."""
         at = number * DIGEST_BYTES
         return bytes(self.digests[at : at + DIGEST_BYTES]).ljust(DIGEST_BYTES, b"\0")
 
     def learn(self, number: int, value: bytes) -> None:
-        """Keep the fingerprint of chunk `number`."""
         at = number * DIGEST_BYTES
         self.digests.extend(bytes(max(0, at + DIGEST_BYTES - len(self.digests))))
         self.digests[at : at + DIGEST_BYTES] = value
@@ -100,9 +97,8 @@ class ReadingPlan(msgspec.Struct):
 
 
 class EvtxStep(msgspec.Struct):
-    """The result of one chunk."""
-
     records: list[Record] = []
+    heard: list[Heard] = []
     unreadable: list[Unreadable] = []
     bytes_read: int = 0
 
@@ -117,7 +113,9 @@ def plan(path: str, state: EvtxFileState) -> ReadingPlan:
     raw = open_raw(path)
     try:
         stat = raw.stat()
-        settled = _is_settled(time.time() - stat.st_mtime)
+        age = time.time() - stat.st_mtime
+        # A later write gives another modification time; Windows does not keep that of an open log.
+        settled = os_name != "nt" and not -_CLOCK_AHEAD_SECONDS <= age <= _SETTLED_SECONDS
         found = ReadingPlan(path, key_of(stat), compressed=raw.compressed, settled=settled)
         header = read_at(raw, 0, FILE_HEADER_BYTES)
         found.problem = _header_problem(path, raw, header) or _too_long(path, stat.st_size)
@@ -134,15 +132,6 @@ def plan(path: str, state: EvtxFileState) -> ReadingPlan:
     finally:
         raw.close()
     return found
-
-
-def _is_settled(age: float) -> bool:
-    """True if a later write would show: it gives the file another modification time.
-
-    `age`: seconds since the modification time.
-    """
-    # Windows does not keep the times of an open log up to date.
-    return os_name != "nt" and not -_CLOCK_AHEAD_SECONDS <= age <= _SETTLED_SECONDS
 
 
 def _header_problem(path: str, raw: RawFile, header: bytes) -> Unreadable | None:
@@ -236,7 +225,9 @@ class FileReader:
             return EvtxStep(bytes_read=CHUNK_BYTES)
         self._deferred.discard(number)
         if chunk is None:
-            self._note_empty(number)
+            if self.state.known(number) != _EMPTY:
+                self._empty.append(number)
+            self.state.learn(number, _EMPTY)
             return EvtxStep(bytes_read=CHUNK_BYTES)
         step = self._take(number, chunk)
         self.state.learn(number, _fingerprint(chunk, data))
@@ -251,15 +242,9 @@ class FileReader:
             step.unreadable.append(self._at(number, error.strerror or str(error)))
         return step
 
-    def _note_empty(self, number: int) -> None:
-        if self.state.known(number) != _EMPTY:
-            self._empty.append(number)
-        self.state.learn(number, _EMPTY)
-
     def _take(self, number: int, chunk: Chunk) -> EvtxStep:
-        """Events, coverage and complaints of one chunk."""
         decoded = self._decoder.decode(chunk, after=self._handed_out(number, chunk))
-        step = EvtxStep(records=[*decoded.events], bytes_read=CHUNK_BYTES)
+        step = EvtxStep([*decoded.events], decoded.heard, bytes_read=CHUNK_BYTES)
         if decoded.coverage is not None:
             step.records.append(decoded.coverage)
         reasons = [chunk.problem] if chunk.problem else []

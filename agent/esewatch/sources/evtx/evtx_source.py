@@ -4,6 +4,7 @@ A log consists of chunks of 64 KiB, each with checksums over its header and its
 records. Only chunks that changed are read; one that is damaged costs only itself.
 """
 
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -11,19 +12,19 @@ from typing import Final
 import msgspec
 
 from esewatch.ese.dates import DateOrder
-from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.model import Batch, FileTold, SourceError, Unreadable
 from esewatch.names import reason_of
 from esewatch.sources.evtx.evtx_file import (
     EvtxFileState,
     EvtxStep,
     FileReader,
-    Key,
     ReadingPlan,
     key_of,
     plan,
 )
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.file_search import Room, all_unreadable, listed
+from esewatch.sources.files.file_time import AHEAD_SECONDS, FileTime
 from esewatch.sources.files.globs import barring
 
 _BATCH_RECORDS: Final = 2000
@@ -81,9 +82,8 @@ class EvtxSource:
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
         """Read what is new, see `model.Source.poll`. A file that did not change costs a stat.
 
-        Raises SourceError, after all else was read, when a path that is no
-        pattern does not exist, and, unless `final`, when nothing that the paths lead to
-        can be listed or opened.
+        Raises SourceError, after all else was read, when a path that is no pattern does not exist,
+        and, unless `final`, when nothing that the paths lead to can be listed or opened.
         """
         self._batch = Batch()
         self._read = {}
@@ -103,8 +103,14 @@ class EvtxSource:
                 continue
             found, state = planned
             backlog += found.size
+            file_time = FileTime()
             for step in self._steps(found, state, final=final):
-                self._batch.records += step.records
+                records, heard = file_time.checked(step.records, step.heard, found.key[3])
+                self._batch.records += records
+                self._batch.heard += heard
+                if final:
+                    told = self._batch.files.setdefault(path, FileTold(time.time() + AHEAD_SECONDS))
+                    told.note(records, heard)
                 self._batch.unreadable += step.unreadable
                 backlog -= step.bytes_read
                 unsaved += step.bytes_read
@@ -152,7 +158,9 @@ class EvtxSource:
             key = key_of(Path(path).stat())
             state = self._states.get(path)
             if state is None:
-                state = self._renamed(key)
+                # An archived log is the same file under another name, and not read twice.
+                known = self._by_file.get(key[:2])
+                state = EvtxFileState(None, known.digests, known.tail) if known else EvtxFileState()
             elif state.key == key:
                 return None
             found = plan(path, state)
@@ -171,15 +179,6 @@ class EvtxSource:
             if not problem.place:
                 return None
         return found, state.copy()
-
-    def _renamed(self, key: Key) -> EvtxFileState:
-        """The known state of the same file under another name: an archived log is not
-        read twice.
-        """
-        state = self._by_file.get(key[:2])
-        return (
-            EvtxFileState(None, state.digests, state.tail) if state is not None else EvtxFileState()
-        )
 
     def _complain(self, path: str, reason: str) -> None:
         """Report a file that cannot be opened or a folder that cannot be listed, once."""

@@ -9,18 +9,9 @@ all records of a template, so one `struct.Struct` takes the fields out of all of
 import struct
 from typing import Final, NamedTuple
 
-from esewatch.sources.evtx.binxml import INSTANCE_HEADER_BYTES, Content, Element, TemplateSlot
+from esewatch.sources.evtx.binxml import Content, Element, TemplateSlot
 from esewatch.sources.evtx.values import FILETIME, STRING, UINT8, UINT16, UINT64
 
-CONTENT: Final = 24
-"""Offset in a record at which its content begins."""
-BEGIN: Final = struct.Struct("<IQ8x5s5xI")
-"""A record from its size on: that, its id, the begin of its content, offset of its template."""
-TEMPLATE_INSTANCE: Final = b"\x0f\x01\x01\0\x0c"
-INSTANCE_BYTES: Final = 4 + INSTANCE_HEADER_BYTES
-"""Of an instance with the header of its fragment, up to its values."""
-ALL_IN_ONE: Final = (0,)
-"""The slots of the strings where they are one array."""
 _TEXT: Final = (STRING, "")
 _KINDS: Final = ((UINT8, "B"), (UINT16, "H"), (FILETIME, "Q"), (UINT64, "Q"), *[_TEXT] * 3)
 """Type of level, event id, time, record id and the texts, and the code of `struct` for it."""
@@ -55,16 +46,6 @@ class Layouts(dict[bytes, struct.Struct | None]):
             self.clear()
         made = self[key] = self._made(key)
         return made
-
-    def places(self, key: bytes) -> tuple[int, ...] | None:
-        """Offsets of level, event id, time, record id and the last value, from the first value on.
-
-        Of a `key` that has a layout. None when one of the fields is missing or stands as a text.
-        """
-        sizes = [size for size, _ in _DESCRIPTORS.iter_unpack(key[4:])]
-        if self.get(key) is None or self._texts != (None, None, None):
-            return None
-        return (*(sum(sizes[:slot]) for slot in self._slots), sum(sizes))
 
     def _made(self, key: bytes) -> struct.Struct | None:
         if int.from_bytes(key[:4], "little") != self._payload + 1 or len(key) % 4:

@@ -84,7 +84,6 @@ class Template:
         return self.size + sum(map(len, self._names))
 
     def is_at(self, data: bytes, at: int, names: Names) -> bool:
-        """Is the definition at `at` this template?"""
         found = self._form.unpack_from(data, at)
         if found[::2] != self._parts:
             return False
@@ -136,10 +135,8 @@ class Templates:
 
 
 class Definitions(dict[int, Template]):
-    """The templates of one chunk by the offset of their definition.
-
-    Raises one of `FAILURES` for an offset that leads to none.
-    """
+    """The templates of one chunk by the offset of their definition. Raises one of `FAILURES` for an
+    offset that leads to none."""
 
     def __init__(self, data: bytes, templates: Templates) -> None:
         self.names = Names(data)

@@ -19,14 +19,7 @@ from esewatch.sources.evtx.binxml import (
 )
 from esewatch.sources.evtx.shapes import BYTES, STRING_HOLDERS
 from esewatch.sources.evtx.templates import Definitions
-from esewatch.sources.evtx.values import (
-    BINXML,
-    integer_of,
-    parsed_time,
-    text_of,
-    texts_of,
-    time_of,
-)
+from esewatch.sources.evtx.values import BINXML, integer_of, parsed_time, text_of, texts_of, time_of
 
 LEVELS: Final[Mapping[int | None, Level]] = {
     0: "information",
@@ -38,10 +31,8 @@ LEVELS: Final[Mapping[int | None, Level]] = {
 }
 _RECORD_MOST: Final = 1 << 18
 _CHUNK_MOST: Final = 1 << 21
-"""Characters and parts that one record, and all records of a chunk, can unfold to.
-
-64 KiB hold far less; a crafted template can repeat a value a thousand times.
-"""
+"""Characters and parts that one record, and all records of a chunk, can unfold to. 64 KiB hold far
+less; a crafted template can repeat a value a thousand times."""
 _DEEPEST: Final = 16
 
 
@@ -163,7 +154,6 @@ class Unfolder:
             raise ValueError(f"a record that unfolds to more than {_RECORD_MOST} characters")
 
     def _value(self, value: TemplateValue) -> tuple[int, bytes]:
-        """Type and bytes of a value."""
         kind, start, end = value
         if end > len(self._data):
             raise ValueError("a value that reaches beyond the chunk")

@@ -1,7 +1,5 @@
-"""Values of BinXML (what a record fills a template with) as the text that Windows shows.
-
-A value has a type byte; with its highest bit set it is an array of that type.
-"""
+"""Values of BinXML (what a record fills a template with) as the text that Windows shows. A value
+has a type byte; with its highest bit set it is an array of that type."""
 
 import struct
 from codecs import utf_16_le_decode
@@ -9,6 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 from uuid import UUID
+
+from esewatch.ese.dates import iso_time
 
 STRING: Final = 0x01
 UINT8: Final = 0x04
@@ -30,14 +30,9 @@ _INTEGERS: Final = {
 }
 _HEX: Final = frozenset({0x14, 0x15})
 _SIZES: Final = {
-    **{kind: form.size for kind, form in _INTEGERS.items()},
-    0x0B: 4,
-    0x0C: 8,
-    0x0D: 4,
-    0x0F: 16,
-    0x11: 8,
-    0x12: 16,
-}
+    **{kind: form.size for kind, form in _INTEGERS.items()}, 0x0B: 4, 0x0C: 8, 0x0D: 4, 0x0F: 16,
+    0x11: 8, 0x12: 16,
+}  # fmt: skip
 """Bytes of one item, for the types whose items are of one size."""
 
 
@@ -88,10 +83,8 @@ def integer_of(kind: int, raw: bytes) -> int | None:
 
 
 def seconds_of(ticks: int) -> float | None:
-    """Epoch seconds of a file time (100 ns since 1601), exact to the microsecond.
-
-    None beyond the year 9999.
-    """
+    """Epoch seconds of a file time (100 ns since 1601), exact to the microsecond. None beyond the
+    year 9999."""
     micros = ticks // 10 - _1970
     return micros / 1_000_000 if micros < _10000 else None
 
@@ -106,7 +99,7 @@ def time_of(kind: int, raw: bytes) -> float | None:
 def parsed_time(text: str) -> float | None:
     """Epoch seconds of an ISO 8601 time, None when it is none."""
     try:
-        return datetime.fromisoformat(text).timestamp()
+        return iso_time(text).timestamp()
     except (ValueError, OverflowError):
         return None
 

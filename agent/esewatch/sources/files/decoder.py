@@ -5,7 +5,11 @@ from typing import Protocol
 
 import msgspec
 
-from esewatch.model import Record
+from esewatch.model import Heard, Record
+
+NO_ZONE = "name no zone and are taken for UTC; set timezone or --timezone, such as Europe/Berlin"
+"""Remark (`Batch.remarks`)."""
+NO_YEAR = "have no year: the last one is taken for the latest before the date of the file"
 
 
 class Fed(msgspec.Struct, gc=False):
@@ -13,12 +17,14 @@ class Fed(msgspec.Struct, gc=False):
 
     `records` and `unreadable` belong to the first `consumed` bytes only: the rest is fed again,
     with more behind it. `unreadable` holds (byte offset in the data, reason); the follower turns
-    the offset into a line number.
+    the offset into a line number. `remarks`: see `Batch`.
     """
 
     records: list[Record] = []
     unreadable: list[tuple[int, str]] = []
+    remarks: list[str] = []
     consumed: int = 0
+    heard: list[Heard] = []
 
 
 class Decoder(Protocol):
@@ -27,11 +33,10 @@ class Decoder(Protocol):
     def feed(self, data: bytes, *, final: bool) -> Fed:
         """Decode `data`: whole lines of UTF-8, starting where the last `consumed` ended.
 
-        Without byte order mark, UTF-16 already transcoded, invalid bytes kept as
-        they are, line ends as they are (CRLF or LF). `final` says that nothing
-        follows for now: a record without successor is complete. A last line
-        without its newline is in `data` only when `final`. `consumed` ends at a
-        line end, or where the data ends.
+        Without byte order mark, UTF-16 already transcoded, invalid bytes kept as they are, line
+        ends as they are (CRLF or LF). `final` says that nothing follows for now: a record without
+        successor is complete. A last line without its newline is in `data` only when `final`.
+        `consumed` ends at a line end, or where the data ends.
         """
 
     def save(self) -> bytes:

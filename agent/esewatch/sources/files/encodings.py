@@ -35,11 +35,8 @@ def detect(head: bytes) -> tuple[Encoding, int]:
 
 
 class Transcoder:
-    """Bytes of one encoding to UTF-8, block by block.
-
-    An unpaired surrogate becomes U+FFFD, which is as long in UTF-16, so that
-    lengths convert back exactly.
-    """
+    """Bytes of one encoding to UTF-8, block by block. An unpaired surrogate becomes U+FFFD, which
+    is as long in UTF-16, so that lengths convert back exactly."""
 
     def __init__(self, encoding: Encoding) -> None:
         self.encoding: Encoding = encoding

@@ -38,10 +38,12 @@ class FilePosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True, 
     """Size and mtime (ns) of a compressed file that was read to its end, damaged or not."""
     gone: int = 0
     """Counts up with each file lost from sight; 0 while the file is there."""
+    input: int = 0
+    """Number of the input: the same for what was renamed or goes on, another one for what was
+    written anew at this path. 0 in a journal of an earlier version."""
 
 
 def digest(data: bytes) -> bytes:
-    """Short digest of a piece of a file."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
@@ -55,10 +57,8 @@ def holds(raw: RawFile, position: FilePosition) -> bool:
 
 
 def best_match(raw: RawFile, candidates: Sequence[FilePosition]) -> FilePosition | None:
-    """The candidate that `raw`, which begins as they do, continues; None if none.
-
-    The furthest one if several. Raises OSError.
-    """
+    """The candidate that `raw`, which begins as they do, continues; None if none. The furthest one
+    if several. Raises OSError."""
     found = None
     # A compressed file from front to back, so that it is decompressed once.
     for position in sorted(candidates, key=lambda each: each.offset, reverse=not raw.compressed):
@@ -104,10 +104,8 @@ class Beginnings(Generic[T]):
 
 
 def same_so_far(raw: RawFile, other: RawFile) -> bool:
-    """Do the first and the last KiB of `raw` stand at the same places in `other`?
-
-    An empty file is like no other. Raises OSError.
-    """
+    """Do the first and the last KiB of `raw` stand at the same places in `other`? An empty file is
+    like no other. Raises OSError."""
     size = raw.stat().st_size
     sample = min(size, SAMPLE)
     return size > 0 and all(

@@ -22,10 +22,8 @@ Stat = tuple[int, int]
 
 
 class MovedError(Exception):
-    """A path leads to another file than a moment ago: search again before reading on.
-
-    Not an OSError: nothing is wrong with the file.
-    """
+    """A path leads to another file than a moment ago: search again before reading on. Not an
+    OSError: nothing is wrong with the file."""
 
 
 class Seen(msgspec.Struct, frozen=True, gc=False):
@@ -59,8 +57,6 @@ class Room:
 
 
 class FolderScan(msgspec.Struct, gc=False):
-    """The result of one search of the paths."""
-
     seen: dict[str, Seen] = {}
     missing: list[str] = []
     """Paths without glob characters that lead to no regular file, and why."""
@@ -71,17 +67,13 @@ class FolderScan(msgspec.Struct, gc=False):
 
 
 class FoundFiles(NamedTuple):
-    """The files that paths and patterns lead to."""
-
     paths: dict[str, bool]
     """Path -> whether it was named itself, and not found by a pattern."""
     barred: dict[str, str]
     """Folder -> why it cannot be listed or passed, see `search`."""
     gone: dict[str, str]
-    """Folder -> why there is none, of those that all of a pattern is below.
-
-    Files come and go by their names, as when they are rotated; their folder stays.
-    """
+    """Folder -> why there is none, of those that all of a pattern is below. Files come and go by
+    their names, as when they are rotated; their folder stays."""
 
 
 def key_of(state: os.stat_result, path: str) -> str:
@@ -132,14 +124,12 @@ def _look(listing: FoundFiles, path_of: Callable[[str], str | None], room: Room)
         try:
             state = os.stat(path)  # noqa: PTH116 - strings all the way
         except FileNotFoundError:
-            if literal:
-                found.missing.append(path)
-            continue
+            state = None
         except OSError as error:
             # One line for a folder that is listed and may not be passed, not one for each file.
             found.troubles[path if literal else barring(path)] = reason_of(error)
             continue
-        if not stat.S_ISREG(state.st_mode):
+        if state is None or not stat.S_ISREG(state.st_mode):
             if literal:
                 found.missing.append(path)
             continue
@@ -161,16 +151,11 @@ def listed(paths: Sequence[str]) -> FoundFiles:
             listing.paths.setdefault(path, False)
         listing.barred.update(found.barred)
         if not found.paths and not found.barred:
-            listing.gone.update(_gone(base(pattern)))
+            try:
+                os.scandir(base(pattern)).close()
+            except OSError as error:
+                listing.gone[base(pattern)] = reason_of(error)
     return listing
-
-
-def _gone(folder: str) -> dict[str, str]:
-    try:
-        with os.scandir(folder):
-            return {}
-    except OSError as error:
-        return {folder: reason_of(error)}
 
 
 def all_unreadable(paths: Iterable[str], failed: dict[str, str]) -> str:

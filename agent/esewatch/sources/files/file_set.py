@@ -1,4 +1,4 @@
-"""The set of files of a source: new, grown, renamed, rewritten, compressed, gone."""
+"""The files of a source, and the set of them: new, grown, renamed, rewritten, compressed, gone."""
 
 import os
 import sys
@@ -10,7 +10,9 @@ from pathlib import Path
 import msgspec
 
 from esewatch import names
+from esewatch.fold.channels.overlaps import input_of
 from esewatch.model import Unreadable
+from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.file_identity import (
     SAMPLE,
     Beginnings,
@@ -27,7 +29,7 @@ from esewatch.sources.files.file_search import (
     look,
     open_known,
 )
-from esewatch.sources.files.followed_file import FollowedFile
+from esewatch.sources.files.file_time import FileTime
 from esewatch.sources.files.raw_file import RawFile, read_at
 from esewatch.sources.files.text_file import TextFile
 
@@ -35,16 +37,12 @@ if sys.platform != "win32":
     import resource
 
 REMEMBERED = 1000
-"""Lost files whose position is kept at least, in case they come back under another name.
-
-As many are kept as were there at once, which is bounded by MAX_FILES: all may vanish and come back.
-"""
+"""Lost files whose position is kept at least, in case they come back under another name. As many
+are kept as were there at once, which is bounded by MAX_FILES: all may vanish and come back."""
 
 MAX_OPEN = 0 if os.name == "nt" else 200
-"""Files kept open, so that one that was renamed to an unwatched name is read to its end.
-
-None on Windows, where an open file could not be renamed by its writer.
-"""
+"""Files kept open, so that one that was renamed to an unwatched name is read to its end. None on
+Windows, where an open file could not be renamed by its writer."""
 
 OTHERS_OPEN = 256
 """Open files that are left to all but the sources of texts: connections, journals, libraries."""
@@ -55,6 +53,7 @@ TINY = 4
 PATIENCE = 12
 """Times `settle_seconds` that a file which never stops growing is awaited."""
 
+FIRST_BLOCK = 64 << 10
 
 ALIKE = 64
 """Files that begin alike, such as with one header, that a new one is compared with."""
@@ -76,6 +75,62 @@ class WaitingFile(msgspec.Struct, gc=False):
     stat: Stat
     first: float
     changed: float
+
+
+class FollowedFile:
+    """One file that is followed: its position and its known state."""
+
+    def __init__(self, seen: Seen, position: FilePosition, now: float) -> None:
+        self.key = seen.key
+        self.path = seen.path
+        self.literal = seen.literal
+        self.position = position
+        self.stat: Stat = seen.stat
+        self.changed = now
+        """Last time at which it was seen to have changed (monotonic)."""
+        self.text: TextFile | None = None
+        self.decoder: Decoder | None = None
+        self.known = False
+        """The state of the file described by `stat` has been read."""
+        self.detached = False
+        """No longer found by any path; read through the open handle."""
+        self.refused = ""
+        """Reason why its format cannot be read."""
+        self.done: tuple[Stat, int] | None = None
+        """State in which it was read as far as possible."""
+        self.read_at = now
+        self.compressed = False
+        self.order: float | None = None
+        self.block = FIRST_BLOCK
+        self.time = FileTime()
+
+    @property
+    def moved(self) -> bool:
+        """It has another name than when it was first seen: its writer has left it."""
+        return self.path != self.position.path
+
+    @property
+    def unread(self) -> bool:
+        """True if it never had text to decode."""
+        return self.decoder is None and not self.position.context
+
+    def note(self, new: Stat, now: float) -> None:
+        if new != self.stat:
+            self.stat, self.changed = new, now
+
+    def snapshot(self) -> FilePosition:
+        if self.text is not None:
+            self.text.mark(self.position)
+        if self.decoder is not None:
+            self.position.context = self.decoder.save()
+        return self.position
+
+    def close(self) -> None:
+        """Close the file; reading can go on from the position."""
+        self.snapshot()
+        if self.text is not None:
+            self.text.raw.close()
+        self.text = self.decoder = None
 
 
 class FileSet:
@@ -118,8 +173,7 @@ class FileSet:
         self._told: dict[str, int] = {}
         self._out_of_reach: dict[str, str] = {}
         """Path -> reason for files that the last search could not examine: logged once while it
-        lasts.
-        """
+        lasts."""
         self._there: list[str] = []
         self._opened: dict[str, FollowedFile] = {}
 
@@ -140,10 +194,8 @@ class FileSet:
         self._kept = max(self._kept, len(self._lost))
 
     def look(self) -> None:
-        """Find the files: new ones (`unmet`) and the fate of the old ones.
-
-        Raises MovedError when a file was renamed meanwhile; the result so far stays.
-        """
+        """Find the files: new ones (`unmet`) and the fate of the old ones. Raises MovedError when a
+        file was renamed meanwhile; the result so far stays."""
         now = self.clock()
         seen = self._scan()
         self._kept = max(self._kept, len(self.files) + len(self._restored))
@@ -223,7 +275,6 @@ class FileSet:
                 del self._opened[key]
 
     def close(self) -> None:
-        """Close all files."""
         for file in self.files.values():
             file.close()
 
@@ -300,7 +351,7 @@ class FileSet:
         self._remember(file.snapshot())
         self.touched.pop(file.key, None)
         self.changes[file.key] = None
-        file.position = FilePosition(path=file.path)
+        file.position = _new(file.path, file.stat)
         file.text = self._form(file.text.raw, file.position)
         file.decoder = file.done = None
         file.refused = ""
@@ -347,7 +398,7 @@ class FileSet:
             return
         finally:
             raw.close()
-        file = FollowedFile(seen, position or FilePosition(path=seen.path), waiting.changed)
+        file = FollowedFile(seen, position or _new(seen.path, seen.stat), waiting.changed)
         file.known = True
         self.files[seen.key] = file
         if position is not None:
@@ -366,10 +417,8 @@ class FileSet:
         return key, found
 
     def _is_returning(self, raw: RawFile) -> bool:
-        """Is `raw` written less far than one that is gone and began alike was read?
-
-        Some programs set aside the space of a copy first, as zeros.
-        """
+        """Is `raw` written less far than one that is gone and began alike was read? Some programs
+        set aside the space of a copy first, as zeros."""
         offset = max((gone.offset for gone in self._gone_like(raw).values()), default=0)
         sample = min(offset, SAMPLE)
         tail = read_at(raw, offset - sample, sample)
@@ -423,3 +472,7 @@ class FileSet:
                 if file.text is None:
                     known.close()
         return False
+
+
+def _new(path: str, stat: Stat) -> FilePosition:
+    return FilePosition(path=path, input=input_of(f"{path} {stat}"))

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from esewatch import names
-from esewatch.model import Batch, Record, SourceError, Unreadable
+from esewatch.fold.channels.overlaps import input_of
+from esewatch.model import Batch, FileTold, Heard, Record, SourceError, Unreadable
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.files.file_search import MovedError, open_known
-from esewatch.sources.files.file_set import PATIENCE, FileSet, max_open
-from esewatch.sources.files.followed_file import FollowedFile
+from esewatch.sources.files.file_set import PATIENCE, FileSet, FollowedFile, max_open
+from esewatch.sources.files.file_time import AHEAD_SECONDS
 from esewatch.sources.files.raw_file import open_raw, open_regular
 from esewatch.sources.files.text_file import BLOCK, LONGEST, Lines, TextFile
 
@@ -33,10 +34,8 @@ GROWING, SETTLED, FINISHED = range(3)
 
 
 def sniff(path: str) -> tuple[bytes, bytes]:
-    """First 64 KiB of `path` (decompressed, as UTF-8) and its first 16 bytes as stored.
-
-    Raises SourceError when it cannot be opened or is not a regular file.
-    """
+    """First 64 KiB of `path` (decompressed, as UTF-8) and its first 16 bytes as stored. Raises
+    SourceError when it cannot be opened or is not a regular file."""
     try:
         raw = open_raw(path)
         try:
@@ -74,7 +73,7 @@ class FollowedFiles:
         form: type[TextFile] = TextFile,
     ) -> None:
         self.name = name
-        self.is_of_another: Callable[[str, bytes], bool] = _is_of_none
+        self.is_of_another: Callable[[str, bytes], bool] = lambda _path, _head: False
         """Is a file, by its path and its beginning, one that another source reads?"""
         self._in_portions = in_portions
         self._factory = factory
@@ -82,7 +81,12 @@ class FollowedFiles:
         self._form = form
         self._set = FileSet(paths, settle_seconds, clock, form)
         self._records: list[Record] = []
+        self._heard: list[Heard] = []
+        self._told: dict[str, FileTold] = {}
+        self._final = False
         self._unreadable: list[Unreadable] = []
+        self._inputs: list[tuple[int, int]] = []
+        self._remarks: dict[tuple[str, str], None] = {}
         self._bytes = 0
 
     def share_open_files(self, sources: int) -> None:
@@ -100,6 +104,7 @@ class FollowedFiles:
         or one whose format cannot be read, and, unless `final`, when nothing that the paths lead to
         can be listed or opened.
         """
+        self._final = final
         for _ in range(_TRIES):
             try:
                 yield from self._poll(final=final)
@@ -130,7 +135,6 @@ class FollowedFiles:
             raise SourceError("; ".join(errors))
 
     def _round(self, *, final: bool) -> Iterator[Batch]:
-        """Read the due files, oldest first."""
         todo = [(file, level) for file in self._sorted() if (level := self._due(file, final))]
         waiting = sum(_rest(file) for file, _ in todo)
         for file, level in todo:
@@ -139,7 +143,6 @@ class FollowedFiles:
                 yield self._batch(waiting + _rest(file))
 
     def close(self) -> None:
-        """Close all files."""
         self._set.close()
 
     def _sorted(self) -> list[FollowedFile]:
@@ -147,14 +150,12 @@ class FollowedFiles:
             for file in self._set.files.values():
                 if file.order is None and file.known:
                     file.order = self._first_time(file, self._order)
-        return sorted(
-            self._set.files.values(),
-            key=lambda file: (
-                file.stat[1] / 1e9 if file.order is None else file.order,
-                file.stat[1],
-                file.path,
-            ),
-        )
+
+        def place(file: FollowedFile) -> tuple[float, int, str]:
+            mtime = file.stat[1]
+            return mtime / 1e9 if file.order is None else file.order, mtime, file.path
+
+        return sorted(self._set.files.values(), key=place)
 
     def _first_time(self, file: FollowedFile, order: OrderKey) -> float | None:
         if file.position.ended == file.stat or (file.done and file.done[0] == file.stat):
@@ -188,8 +189,9 @@ class FollowedFiles:
         try:
             text = self._set.open(file)
             start = text.offset
-            if file.compressed and level < FINISHED and not self._overdue(file):
-                return
+            patience = PATIENCE * self._set.settle_seconds
+            if file.compressed and level < FINISHED and self._set.clock() - file.read_at < patience:
+                return  # one that keeps growing is read again after a while
             text.refresh()
             yield from self._decode(file, text, level)
             self._finish(file, text, level)
@@ -203,11 +205,6 @@ class FollowedFiles:
             if not file.literal and file.refused != _LEFT:
                 self._set.trouble(file.path, file.refused, file.stat[1])
         self._set.trim()
-
-    def _overdue(self, file: FollowedFile) -> bool:
-        """True if a compressed file that keeps growing has waited long enough to be read again."""
-        now = self._set.clock()
-        return now - file.read_at >= PATIENCE * self._set.settle_seconds
 
     def _finish(self, file: FollowedFile, text: TextFile, level: int) -> None:
         file.done = (file.stat, level)
@@ -249,7 +246,8 @@ class FollowedFiles:
                 self._give_up(file, text, lines)
             else:
                 return
-            if self._full():
+            found = len(self._records) + len(self._unreadable)
+            if found >= BATCH_RECORDS or self._bytes >= BATCH_BYTES:
                 yield
 
     def _decoder(self, file: FollowedFile, text: TextFile) -> Decoder:
@@ -264,7 +262,16 @@ class FollowedFiles:
             level >= SETTLED and lines.last and (lines.all or bool(text.raw.damage))
         )
         fed = file.decoder.feed(lines.data, final=complete)
-        self._records += fed.records
+        records, heard = file.time.checked(fed.records, fed.heard, file.stat[1])
+        if self._final:
+            told = self._told.setdefault(file.path, FileTold(time.time() + AHEAD_SECONDS))
+            told.note(records, heard)
+        source = file.position.input or input_of(file.position.path)
+        if records and (not self._inputs or self._inputs[-1][1] != source):
+            self._inputs.append((len(self._records), source))
+        self._records += records
+        self._heard += heard
+        self._remarks.update(dict.fromkeys((file.path, remark) for remark in fed.remarks))
         fed.unreadable.sort()
         places = text.places(lines.data, [offset for offset, _ in fed.unreadable])
         for place, (_, reason) in zip(places, fed.unreadable, strict=True):
@@ -287,28 +294,26 @@ class FollowedFiles:
     def _tell(self, file: FollowedFile, place: str, reason: str) -> None:
         self._unreadable.append(Unreadable(path=file.path, place=place, reason=reason))
 
-    def _full(self) -> bool:
-        found = len(self._records) + len(self._unreadable)
-        return found >= BATCH_RECORDS or self._bytes >= BATCH_BYTES
-
     def _batch(self, backlog: int, *, caught_up: bool = False) -> Batch:
         positions = self._set.changes
         for file in self._set.touched.values():
             positions[file.key] = names.pack(file.snapshot())
         batch = Batch(
             records=self._records,
+            heard=self._heard,
+            files=self._told,
             unreadable=self._unreadable + self._set.problems,
+            remarks=list(self._remarks),
             positions=positions,
             backlog_bytes=backlog,
             caught_up=caught_up,
+            inputs=self._inputs,
         )
-        self._records, self._unreadable, self._bytes = [], [], 0
+        self._records, self._unreadable, self._inputs = [], [], []
+        self._heard, self._told = [], {}
+        self._remarks, self._bytes = {}, 0
         self._set.changes, self._set.touched, self._set.problems = {}, {}, []
         return batch
-
-
-def _is_of_none(_path: str, _head: bytes) -> bool:
-    return False
 
 
 def _rest(file: FollowedFile) -> int:

@@ -24,8 +24,6 @@ Entries = list["os.DirEntry[str]"]
 
 
 class GlobMatch(NamedTuple):
-    """The result of a search."""
-
     paths: list[str]
     """The paths that fit, sorted, each once."""
     barred: dict[str, str]
@@ -40,7 +38,6 @@ def search(pattern: str) -> GlobMatch:
 
 
 def matches(pattern: str) -> list[str]:
-    """The paths that `search` finds."""
     return search(pattern).paths
 
 
@@ -90,8 +87,7 @@ class _Walk:
         self, place: str, parts: Sequence[str], listed: Entries | None = None
     ) -> Iterator[str]:
         """The paths under `place` that fit `parts`, some perhaps twice. `listed`: the content of
-        it.
-        """
+        it."""
         if fixed := _fixed(parts):
             place, parts, listed = _join(place, *fixed), parts[len(fixed) :], None
         if not parts:
@@ -109,8 +105,7 @@ class _Walk:
 
     def _anywhere(self, start: str, parts: Sequence[str]) -> Iterator[str]:
         """The paths that fit the rest after the `**` at the begin of `parts`, in each folder from
-        `start` down.
-        """
+        `start` down."""
         while parts and parts[0] == "**":
             parts = parts[1:]
         waiting = [start]
@@ -169,9 +164,8 @@ def _fixed(parts: Sequence[str]) -> list[str]:
 
 
 def _fitting(entries: Entries, part: str) -> Entries:
-    """The names that fit. A name that begins with a dot fits only a pattern that begins
-    with one.
-    """
+    """The names that fit. A name that begins with a dot fits only a pattern that begins with
+    one."""
     hidden = part.startswith(".")
     shown = {each.name: each for each in entries if hidden or not each.name.startswith(".")}
     return [shown[name] for name in fnmatch.filter(shown, part)]

@@ -94,14 +94,12 @@ class PlainRaw:
         self._data_at = -1
 
     def read(self, size: int) -> bytes:
-        """See `RawFile.read`."""
         self._file.seek(self.position)
         data = self._file.read(size) or b""
         self.position += len(data)
         return data
 
     def seek(self, offset: int) -> bool:
-        """See `RawFile.seek`."""
         self.position = offset
         return offset <= self.stat().st_size
 
@@ -134,15 +132,12 @@ class PlainRaw:
             return size
 
     def stat(self) -> os.stat_result:
-        """See `RawFile.stat`."""
         return os.fstat(self._file.fileno())
 
     def backlog(self) -> int:
-        """See `RawFile.backlog`."""
         return max(0, self.stat().st_size - self.position)
 
     def close(self) -> None:
-        """See `RawFile.close`."""
         self._file.close()
 
 
@@ -227,15 +222,12 @@ class GzipRaw:
         return offset
 
     def stat(self) -> os.stat_result:
-        """See `RawFile.stat`."""
         return os.fstat(self._file.fileno())
 
     def backlog(self) -> int:
-        """See `RawFile.backlog`."""
         return (
             0 if self.complete or self.damage else max(0, self.stat().st_size - self._file.tell())
         )
 
     def close(self) -> None:
-        """See `RawFile.close`."""
         self._file.close()

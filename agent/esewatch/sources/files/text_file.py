@@ -19,15 +19,9 @@ _LEAST_ZEROS = 16
 _THROWN_BLOCKS = 512
 
 
-def _reading(missing: int) -> int:
-    return max(HEAD, min(BLOCK, missing))
-
-
 def _first_data(raw: RawFile) -> tuple[int, bytes]:
-    """Offset of the first data, and up to 64 KiB from there.
-
-    Zeros before it are what a crash left, or a log that was cut under its writer.
-    """
+    """Offset of the first data, and up to 64 KiB from there. Zeros before it are what a crash left,
+    or a log that was cut under its writer."""
     at = 0
     while True:
         head = read_at(raw, at, HEAD)
@@ -44,8 +38,6 @@ def _first_data(raw: RawFile) -> tuple[int, bytes]:
 
 
 class Lines(msgspec.Struct, gc=False):
-    """Lines to decode."""
-
     data: bytes
     too_long: bool = False
     """The first line is longer than 8 MiB."""
@@ -58,10 +50,8 @@ class Lines(msgspec.Struct, gc=False):
 
 
 class TextFile:
-    """An open file from a position on. `text` is the part that is read and not yet consumed.
-
-    Raises OSError from `refresh` and `fill` where the file cannot be read.
-    """
+    """An open file from a position on. `text` is the part that is read and not yet consumed. Raises
+    OSError from `refresh` and `fill` where the file cannot be read."""
 
     def __init__(self, raw: RawFile, position: FilePosition) -> None:
         self.raw = raw
@@ -106,15 +96,14 @@ class TextFile:
         return to_utf8(head, self.encoding)
 
     def fill(self, want: int) -> None:
-        """Read until `want` bytes of text are there or no more are available for now.
-
-        Returns earlier after 64 MiB that were discarded.
-        """
+        """Read until `want` bytes of text are there or no more are available for now. Returns
+        earlier after 64 MiB that were discarded."""
         thrown = 0
         self._drop_zeros()
         while len(self.text) < want and not self.at_end and thrown < _THROWN_BLOCKS:
             start = self.raw.position
-            block = self.raw.read(BLOCK if self.skipping else _reading(want - len(self.text)))
+            missing = BLOCK if self.skipping else want - len(self.text)
+            block = self.raw.read(max(HEAD, min(BLOCK, missing)))
             self.at_end = not block
             if block.endswith(b"\0"):
                 block = self._without_padding(start, block)
@@ -145,10 +134,8 @@ class TextFile:
         return block
 
     def lines(self, want: int, *, tail: bool) -> "Lines":
-        """Whole lines of the text: up to `want` bytes, at least one line.
-
-        `tail` says that a last line without newline is a line.
-        """
+        """Whole lines of the text: up to `want` bytes, at least one line. `tail` says that a last
+        line without newline is a line."""
         text = self.text
         end = text.rfind(b"\n", 0, want) + 1 or text.find(b"\n", want) + 1
         if end > LONGEST or (not end and len(text) >= LONGEST):
@@ -212,7 +199,6 @@ class TextFile:
         return self.offset > 0 and self.line == 0 and not self._tail.strip(b"\0")
 
     def mark(self, position: FilePosition) -> None:
-        """Write the present place into `position`."""
         position.offset = self.offset
         position.line = self.line
         position.encoding = self.encoding

@@ -45,9 +45,7 @@ class ForeignError(SourceError):
 
 class Changelog:
     """That of one partition. Opening it fences the former owner, then reads what that has written.
-
-    Raises SourceError and KafkaException when it cannot be opened.
-    """
+    Raises SourceError and KafkaException when it cannot be opened."""
 
     def __init__(self, entry: Kafka, topic: str, number: int) -> None:
         self._kafka = library()
@@ -57,10 +55,7 @@ class Changelog:
         client = shared(entry)
         self._producer = self._kafka.Producer(
             client
-            | {
-                "transactional.id": f"{entry.group}-{topic}-{number}",
-                "compression.type": "lz4",
-            }
+            | {"transactional.id": f"{entry.group}-{topic}-{number}", "compression.type": "lz4"}
         )
         self._producer.init_transactions(SECONDS)
         self.rows = self._read(client)
@@ -109,15 +104,15 @@ class Changelog:
         """True if the former owner went on without this journal, or the journal has no commit that
         the changelog could have.
 
-        Raises ForeignError for the changelog of another group or of a newer esewatch.
+        Raises ForeignError for the changelog of another group or version.
         """
         theirs, ours = self._stamp_of(self.rows), self._stamp_of(journal)
-        if theirs is None or self._group != theirs.group or theirs.schema > SCHEMA_VERSION:
+        if theirs is None or self._group != theirs.group or theirs.schema != SCHEMA_VERSION:
             if not self.rows:
                 return False
             raise ForeignError(
                 f"{self.name}: {self._topic} is the changelog of another source, of another group "
-                "or of a newer esewatch: give this source a topic of its own"
+                "or of another version of esewatch: give this source a topic of its own"
             )
         if ours is None:  # empty, or from before the changelog was configured
             return True
@@ -149,10 +144,8 @@ class Changelog:
         rows.clear()
 
     def write(self) -> None:
-        """Write what was noted, in one transaction.
-
-        Raises FencedError, and BehindError when the brokers do not take it: call it again then.
-        """
+        """Write what was noted, in one transaction. Raises FencedError, and BehindError when the
+        brokers do not take it: call it again then."""
         try:
             if self._committing is not None:
                 self._commit()

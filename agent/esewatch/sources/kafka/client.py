@@ -18,8 +18,7 @@ SESSION_MS = 45_000
 
 FETCHED_AHEAD = 1000
 """Messages of a partition. Those of all wait in one line, so that with the library's 100,000 the
-backlog of one computer goes before what the others have sent since.
-"""
+backlog of one computer goes before what the others have sent since."""
 
 
 def library() -> Any:
@@ -33,32 +32,25 @@ def library() -> Any:
 
 
 def shared(entry: Kafka) -> dict[str, Any]:
-    """The client settings that consumer, producer and admin have in common.
-
-    Raises SourceError for a secret that cannot be read.
-    """
+    """The client settings that consumer, producer and admin have in common. Raises SourceError for
+    a secret that cannot be read."""
     found: dict[str, Any] = {"bootstrap.servers": ",".join(entry.brokers), "logger": log}
     for key, value in entry.client.items():
         if key.endswith(FILE_SUFFIX):
-            found[key.removesuffix(FILE_SUFFIX)] = _secret(key, value)
+            try:
+                secret = Path(value).read_text(encoding="utf-8").split("\n", 1)[0].rstrip("\r")
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or "it is not text"
+                raise SourceError(f"{key}: {value} cannot be read: {reason}") from error
+            found[key.removesuffix(FILE_SUFFIX)] = secret
         else:
             found[key] = value
     return found
 
 
-def _secret(key: str, path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").split("\n", 1)[0].rstrip("\r")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise SourceError(f"{key}: {path} cannot be read: {reason}") from error
-
-
 def of_consumer(entry: Kafka, journal: Path) -> dict[str, Any]:
-    """The settings of the group's member that keeps its journals beside `journal`.
-
-    Sources of one configuration may be in one group: each is a member of its own.
-    """
+    """The settings of the group's member that keeps its journals beside `journal`. Sources of one
+    configuration may be in one group: each is a member of its own."""
     place = f"{journal}\0{entry.name}".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(place, digest_size=4).hexdigest()
     own = {
@@ -78,13 +70,11 @@ def of_consumer(entry: Kafka, journal: Path) -> dict[str, Any]:
 
 
 def session_seconds(entry: Kafka) -> float:
-    """The longest time without a word of the member, after which the group gives its partitions
-    to others.
-    """
+    """The longest time without a word of the member, after which the group gives its partitions to
+    others."""
     return float(entry.client.get("session.timeout.ms", SESSION_MS)) / 1000
 
 
 def told(error: Any) -> str:
-    """An error of the library in words."""
     inner = error.args[0] if error.args else error
     return str(inner.str()) if hasattr(inner, "str") else str(inner)

@@ -34,8 +34,7 @@ MESSAGES = 1000
 WAIT_SECONDS = 0.1
 LOOK_SECONDS = 60.0
 """The brokers are asked so often whether the topics are still the same, and a partition that cannot
-be opened is tried again.
-"""
+be opened is tried again."""
 
 
 class PartlyError(SourceError):
@@ -64,8 +63,7 @@ class KafkaSource:
         self._look_again = 0.0
         self._apart: dict[int, float] = {}
         """Partitions that the group gives to it and that it does not read: others have them, or
-        they cannot be opened. They are tried again then (monotonic seconds).
-        """
+        they cannot be opened. They are tried again then (monotonic seconds)."""
         self._refused: dict[int, str] = {}
         """Those of them that cannot be opened, and why."""
         self._queue: list[tuple[int, list[Any]]] = []
@@ -81,7 +79,6 @@ class KafkaSource:
         """Nothing: the positions lie in the journals of the partitions."""
 
     def look_at(self, state: State, lock: threading.Lock) -> None:
-        """Take the lock of the views."""
         self._lock = lock
 
     def folders(self) -> list[Folder]:
@@ -102,7 +99,7 @@ class KafkaSource:
         """Read, fold and commit; the batches say only how far it is."""
         try:
             yield from self._poll()
-        except (EsewatchError, self._kafka.KafkaException, MemoryError) as error:
+        except (EsewatchError, self._kafka.KafkaException) as error:
             # Who is cut off, or cannot write, keeps what it knows until others own it.
             if not isinstance(error, CutOffError | JournalError | BehindError | PartlyError):
                 self._leave()
@@ -198,12 +195,12 @@ class KafkaSource:
         self._queue += by_partition.items()
 
     def _fold(self, owned: Partition, messages: list[Any]) -> None:
-        records, unreadable = self._decoder.decode(messages)
-        for piece in unreadable:
+        batch = self._decoder.decode(messages)
+        for piece in batch.unreadable:
             self._lines.warning(self.name, f"unreadable: {piece}")
         positions = next_positions(messages, self._topics.ids, self._topics.partitions)
         with self._lock:
-            owned.fold(Batch(records=records, unreadable=unreadable), positions, self._clock())
+            owned.fold(batch, positions, self._clock())
         for _, record, why in owned.folder.set_aside:
             what = f"{type(record).__name__} of {owned.name}"
             self._lines.warning(self.name, f"{what} cannot be folded: {why}")

@@ -12,7 +12,7 @@ import msgspec
 from esewatch.config import Kafka, Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import rebuilt
-from esewatch.fold.state.state import SourceState, State
+from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.journal.files import last_set_aside
 from esewatch.model import Batch, JournalError
@@ -27,10 +27,8 @@ def partition_journal(journal: Path, source: str, number: int) -> Path:
 
 
 def every_journal(settings: Settings) -> list[Path]:
-    """The daemon's own journal, then those of partitions that lie beside it.
-
-    Raises PermissionError where the folder may not be read.
-    """
+    """The daemon's own journal, then those of partitions that lie beside it. Raises PermissionError
+    where the folder may not be read."""
     own = Path(settings.journal)
     names = "|".join(re.escape(each.name) for each in settings.sources if isinstance(each, Kafka))
     name = re.compile(rf"{re.escape(own.stem)}-({names})-\d+\.db", re.ASCII)
@@ -43,9 +41,7 @@ def every_journal(settings: Settings) -> list[Path]:
 
 def last_partition_set_aside(settings: Settings) -> float | None:
     """Last time a journal of a partition was set aside (epoch seconds), if it still lies there.
-
-    None: there is none, or the folder cannot be read.
-    """
+    None: there is none, or the folder cannot be read."""
     with contextlib.suppress(PermissionError):
         times = [last_set_aside(path) for path in every_journal(settings)[1:]]
         return max((each for each in times if each is not None), default=None)
@@ -80,10 +76,8 @@ def next_positions(
 
 
 class Partition:
-    """A State, a Folder and a journal. To be changed with the lock of the views held.
-
-    Raises JournalError when the journal cannot be opened, or is another process's.
-    """
+    """A State, a Folder and a journal. To be changed with the lock of the views held. Raises
+    JournalError when the journal cannot be opened, or is another process's."""
 
     def __init__(
         self,
@@ -115,7 +109,11 @@ class Partition:
         self.folder = Folder(state, settings)
         opened = self.folder.open_source(self.name, now)
         if (aside := self.journal.set_aside) is not None:
-            self._tell_damage(aside, None if newer else opened)
+            instead = "taking the changelog" if newer else "reading everything again"
+            what = "the journal was damaged and is set aside as"
+            log.error("%s: %s %s: %s", self.name, what, aside, instead)
+            if not newer:
+                rebuilt.begin(opened, self.journal.salvaged.get(self.name))
         stored = positions.get(self.name, {})
         self.positions = {
             topic: msgspec.msgpack.decode(value, type=PartitionPosition)
@@ -124,7 +122,6 @@ class Partition:
         self.at_end: set[str] = set()
         """Topics that were read to their end."""
         self._pending: dict[str, bytes | None] = {}
-        self._half_folded = False
 
     def _load(self) -> tuple[State, Mapping[str, Mapping[str, bytes]]]:
         try:
@@ -134,27 +131,9 @@ class Partition:
             self.journal.rebuild()
             return State(), {}
 
-    def _tell_damage(self, aside: Path, lost: SourceState | None) -> None:
-        """`lost` is the source that is read again, None where the changelog has its state."""
-        log.error(
-            "%s: the journal was damaged and is set aside as %s: %s",
-            *(
-                self.name,
-                aside,
-                "taking the changelog" if lost is None else "reading everything again",
-            ),
-        )
-        if lost is not None:
-            rebuilt.begin(lost, self.journal.salvaged.get(self.name))
-
     def fold(self, batch: Batch, positions: Mapping[str, PartitionPosition], now: float) -> None:
-        """Fold the records of these messages; the next commit has the positions behind them.
-
-        Raises MemoryError: the partition must be opened anew.
-        """
-        self._half_folded = True
+        """Fold the records of these messages; the next commit has the positions behind them."""
         self.folder.fold(self.name, batch, now)
-        self._half_folded = False
         self.positions.update(positions)
         for topic, position in positions.items():
             self._pending[topic] = msgspec.msgpack.encode(position)
@@ -167,8 +146,6 @@ class Partition:
 
     def commit(self) -> None:
         """Store what has changed and the positions in one transaction. Raises JournalError."""
-        if self._half_folded:
-            raise JournalError(f"{self.name}: is opened anew, because a batch was folded in part")
         if not self.folder.changed and not self._pending:
             return
         positions: dict[str, dict[str, bytes | None]] = {self.name: self._pending}
@@ -187,10 +164,8 @@ class Partition:
             self._changelog.note(self.journal.written)
 
     def write_changelog(self) -> None:
-        """Write what `fill_changelog` passed on.
-
-        Raises FencedError when the partition has another owner, BehindError to be tried again.
-        """
+        """Write what `fill_changelog` passed on. Raises FencedError when the partition has another
+        owner, BehindError to be tried again."""
         if self._changelog is not None:
             self._changelog.write()
 

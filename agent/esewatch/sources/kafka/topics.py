@@ -18,10 +18,8 @@ class CutOffError(SourceError):
 
 
 class Topics:
-    """Ids of the topics, and how many partitions each of them has.
-
-    Raises SourceError when no broker answers, a topic is not there, or their numbers differ.
-    """
+    """Ids of the topics, and how many partitions each of them has. Raises SourceError when no
+    broker answers, a topic is not there, or their numbers differ."""
 
     def __init__(self, entry: Kafka) -> None:
         kafka = library()

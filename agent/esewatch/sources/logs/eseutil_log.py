@@ -37,8 +37,7 @@ SETTLE_SECONDS = 60.0
 _GONE: Final = "gone "
 ABANDONED_SECONDS = 86400.0
 """A run without output for this long has been stopped. The progress of a check is buffered, so that
-hours without a byte are usual.
-"""
+hours without a byte are usual."""
 
 
 class EseutilFileState(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
@@ -144,10 +143,11 @@ class EseutilLogSource:
             raise SourceError(error)
 
     def _drop(self, gone: Sequence[str]) -> None:
-        """Forget missing files, except the last ones, which are remembered by their text."""
         for count, key in enumerate(gone, start=self._kept - len(gone)):
             state = self._files[key]
-            name = _gone_name(state) or key
+            name = key
+            if state.offset:  # something was handed out of it
+                name = f"{_GONE}{_seconds(state.stat)} {state.offset} {state.digest.hex()}"
             if count < 0 or name != key:
                 self._forget(key)
             if count >= 0 and name != key:
@@ -273,8 +273,7 @@ class EseutilLogSource:
 
     def _continued(self, key: str, text: str, stat: Stat) -> EseutilFileState:
         """The state of what was handed out of `text` before, under any name; a new state if
-        nothing.
-        """
+        nothing."""
         state = self._files.get(key)
         if state and not state.offset and key in self._there and stat[0] >= state.stat[0]:
             return msgspec.structs.replace(state, settled=False)
@@ -285,13 +284,6 @@ class EseutilLogSource:
         elif found != key:
             state = msgspec.structs.replace(state, told=0)
         return msgspec.structs.replace(state, settled=False)
-
-
-def _gone_name(state: EseutilFileState) -> str:
-    """The key of a file that is gone, empty when nothing was handed out of it."""
-    if not state.offset:
-        return ""
-    return f"{_GONE}{_seconds(state.stat)} {state.offset} {state.digest.hex()}"
 
 
 def _seconds(stat: Stat) -> int:

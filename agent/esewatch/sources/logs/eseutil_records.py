@@ -11,11 +11,8 @@ from esewatch.names import printable
 
 
 class Whose(NamedTuple):
-    """The owner of the databases in a source.
-
-    `database`, where it is not empty, overrules the paths in the text; `{name}` in it is the file
-    name of the copy.
-    """
+    """The owner of the databases in a source. `database`, where it is not empty, overrules the
+    paths in the text; `{name}` in it is the file name of the copy."""
 
     computer: str
     database: str
@@ -36,32 +33,21 @@ def record_of(run: EseutilRun, whose: Whose, end: float) -> CopyChecked | Header
     name = whose.name(run.database)
     if isinstance(run.result, HeaderDump):
         return HeaderSeen(
-            time=end,
-            computer=whose.computer,
-            database=name,
-            page_size=run.result.page_size,
-            state=run.result.state,
-            bad_checksums=run.result.bad_checksums,
-            corrected=run.result.corrected,
-            correction_failed=run.result.correction_failed,
-        )
+            time=end, computer=whose.computer, database=name, page_size=run.result.page_size,
+            state=run.result.state, bad_checksums=run.result.bad_checksums,
+            corrected=run.result.corrected, correction_failed=run.result.correction_failed,
+        )  # fmt: skip
     if isinstance(run.result, ChecksumRun):
         return CopyChecked(
-            time=max(0.0, end - (run.seconds or 0.0)),
-            computer=whose.computer,
-            database=name,
-            by="external",
-            complete=run.result.complete,
-            pages_seen=run.result.pages_seen,
-            bad=bad_count(run.result),
-            uninitialized=run.result.uninitialized,
+            time=max(0.0, end - (run.seconds or 0.0)), computer=whose.computer, database=name,
+            by="external", complete=run.result.complete, pages_seen=run.result.pages_seen,
+            bad=bad_count(run.result), uninitialized=run.result.uninitialized,
             bad_pages=_bad_pages(run.result),
-        )
+        )  # fmt: skip
     return None
 
 
 def bad_count(check: ChecksumRun) -> int:
-    """The number of pages found bad, whatever their fault."""
     return sum(check.counted.values())
 
 

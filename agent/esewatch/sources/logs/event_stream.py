@@ -4,19 +4,24 @@ Files are followed as they grow (`follow.py`); their format is decided by the fi
 never by the name.
 """
 
+import glob
 import re
-from collections.abc import Sequence
+from calendar import isleap
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, OrderKey
 from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.files.heard_times import KnownLogs
 from esewatch.sources.logs.formats.columns import find_columns
 from esewatch.sources.logs.formats.csv_events import CsvEvents
-from esewatch.sources.logs.formats.decoder_state import Format, read_decoder_state
+from esewatch.sources.logs.formats.decoder_state import DecoderState, Format, read_decoder_state
 from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
 from esewatch.sources.logs.formats.json.json_events import JsonEvents
-from esewatch.sources.logs.formats.json.json_plan import JsonPlan
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.text_events import TextEvents
 from esewatch.sources.logs.formats.times import Times, UnknownTimeError
@@ -27,6 +32,10 @@ _DATE = re.compile(
     r"|\d{1,2}([/.])\d{1,2}\1\d{4},? +\d{1,2}:\d\d(?::\d\d)?(?:\s[AaPp][Mm])?)"
 )
 _BANNER_LINES = 4
+_DAY = 86400.0
+"""A local time may be this much ahead of UTC."""
+_LEAP_YEAR = 2000
+"""From which turns of the year are counted: every date is one."""
 _JSON = re.compile(r"\[?\s*\{\s*(?:[\"}]|$)|\[\s*$")
 _XML = re.compile(r"<(?:\?xml|!DOCTYPE|!--|Events?[\s>])")
 _RECORD = re.compile(r"Record \d+\s*$")
@@ -45,10 +54,9 @@ def event_stream_source(
 ) -> Source:
     """A source over event texts in the files named by `paths` (paths and globs).
 
-    `providers`: further event sources of ESE. `computer`: for records that name none.
-    `timezone` (zoneinfo name) and `date_order`: for times without offset.
-    `companions`: let events of semantics.md 4 through.
-    Raises SourceError when the time zone is unknown.
+    `providers`: further event sources of ESE. `computer`: for records that name none. `timezone`
+    (zoneinfo name) and `date_order`: for times without offset. `companions`: let events of
+    semantics.md 4 through. Raises SourceError when the time zone is unknown.
     """
     options = EventOptions(
         providers=tuple(providers),
@@ -62,22 +70,54 @@ def event_stream_source(
     )
 
 
-def decoder_factory(options: EventOptions, plan: JsonPlan | None = None) -> DecoderFactory:
-    """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone.
-
-    `plan`: the shapes of JSON that all its decoders share, where each has a few lines only.
-    """
+def decoder_factory(options: EventOptions) -> DecoderFactory:
+    """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone."""
     try:
         Maker(options)
     except (KeyError, ValueError, OSError) as error:
         raise SourceError(f"time zone {options.timezone!r} is not known here: {error}") from None
 
     needles = Prefilter(options.providers, companions=options.companions)
+    logs = KnownLogs(options.computer)
 
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
-        return _decoder(path, head, saved, options, needles, plan=plan)
+        return _decoder(path, head, saved, options, (needles, logs))
 
     return factory
+
+
+def _first_year(path: str, options: EventOptions, needles: Prefilter) -> Callable[[], int | None]:
+    """Tells the year of the first date without one in the file at `path`; None where that is gone.
+
+    The last one is not after the date of the file: to know how many turns of the year lie before
+    it, the file is read to its end.
+    """
+
+    @cache
+    def found() -> int | None:
+        maker = Maker(options)
+        maker.times.first_year = lambda: _LEAP_YEAR
+
+        def factory(at: str, head: bytes, _saved: bytes) -> Decoder:
+            return _made(at, head, None, maker, (needles, KnownLogs(options.computer)))
+
+        source = FollowedFiles(path, [glob.escape(path)], factory)
+        try:
+            for _ in source.poll(final=True):
+                pass
+            latest = Path(path).stat().st_mtime + _DAY
+            until = datetime.fromtimestamp(latest, UTC)
+        except (SourceError, OSError, ValueError, OverflowError):
+            return None
+        finally:
+            source.close()
+        last = maker.times.state
+        year = until.year - ((last.month, last.day) > (until.month, until.day))
+        while (last.month, last.day) == (2, 29) and not isleap(year):
+            year -= 1
+        return year - ((last.year or _LEAP_YEAR) - _LEAP_YEAR)
+
+    return found
 
 
 def first_time(options: EventOptions) -> OrderKey:
@@ -85,11 +125,9 @@ def first_time(options: EventOptions) -> OrderKey:
 
     def key(path: str, head: bytes) -> float | None:
         text = head.decode("utf-8", "replace")
-        times, learnt = Times(options.timezone, options.date_order), False
+        times = Times(options.timezone, options.date_order)
+        times.learn(text)
         for found in _DATE.finditer(text):
-            if found[1] and not learnt:  # the order of day and month matters
-                times.learn(text)
-                learnt = True
             try:
                 return times.read(found[0])
             except UnknownTimeError:
@@ -120,12 +158,21 @@ def _decoder(
     head: bytes,
     saved: bytes,
     options: EventOptions,
-    needles: Prefilter,
-    *,
-    plan: JsonPlan | None,
+    shared: tuple[Prefilter, KnownLogs],
 ) -> Decoder:
     maker = Maker(options)
-    kept = read_decoder_state(saved)
+    maker.times.first_year = _first_year(path, options, shared[0])
+    return _made(path, head, read_decoder_state(saved) if saved else None, maker, shared)
+
+
+def _made(
+    path: str,
+    head: bytes,
+    kept: DecoderState | None,
+    maker: Maker,
+    shared: tuple[Prefilter, KnownLogs],
+) -> Decoder:
+    needles, logs = shared
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
     form = kept.format if kept else recognise(head)
     if kept:
@@ -134,7 +181,7 @@ def _decoder(
         maker.times.learn(text)
     match form:
         case "json":
-            return JsonEvents(maker, needles, kept, plan)
+            return JsonEvents(maker, needles, kept, logs)
         case "xml":
             return XmlEvents(maker, needles, kept)
         case "csv":
@@ -144,4 +191,4 @@ def _decoder(
                 return CsvEvents(maker, needles, layout)
         case None:
             raise SourceError(f"{path}: not a supported input: no text")
-    return TextEvents(maker, needles, kept)
+    return TextEvents(maker, needles, kept, logs)

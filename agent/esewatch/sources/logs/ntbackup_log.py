@@ -22,7 +22,7 @@ from esewatch.ese.programs.ntbackup import (
 )
 from esewatch.fold.state.backup_jobs import follows
 from esewatch.model import SetBackedUp, Source, SourceError
-from esewatch.sources.files.decoder import Fed
+from esewatch.sources.files.decoder import NO_ZONE, Fed
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
 
@@ -32,8 +32,7 @@ _LONGEST = 4096
 _SAYS = 200
 _APART = 7200.0
 """The duration of a set may differ this much from its start and end: clocks are set forward and
-back in between. Where it differs more, day and month were mistaken.
-"""
+back in between. Where it differs more, day and month were mistaken."""
 
 
 def ntbackup_log_source(
@@ -84,8 +83,6 @@ def _text(data: bytes, code_page: str) -> str:
 
 
 class _Set(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """The set that is being read."""
-
     computer: str
     group: str
     """Empty for what is no storage group."""
@@ -99,8 +96,6 @@ class _Set(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 
 
 class _Context(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """Context that is kept with the position."""
-
     open: _Set | None = None
     job: str = ""
     """Empty before its first set has ended."""
@@ -124,12 +119,10 @@ class NtbackupDecoder:
             times.state = self._context.times
 
     def save(self) -> bytes:
-        """See `decoder.Decoder.save`."""
         self._context.times = self._times.state
         return msgspec.msgpack.encode(self._context)
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
-        """See `decoder.Decoder.feed`."""
         fed = Fed(consumed=len(data))
         at = 0
         while at < len(data):
@@ -167,6 +160,8 @@ class NtbackupDecoder:
             if done.group and done.backup is not False:
                 fed.unreadable.append((at, f"{done.name}: {error}"))
             return
+        if self._times.assumed:
+            fed.remarks = [NO_ZONE]
         context = self._context
         if not context.job or not follows(context.last, started):
             context.job = f"{started:.0f} {done.name}"
@@ -178,16 +173,11 @@ class NtbackupDecoder:
             return
         fed.records.append(
             SetBackedUp(
-                time=ended,
-                computer=self._computer or done.computer,
-                ese_instance=done.group,
-                kind="ntbackup_logs" if done.logs_only else "ntbackup",
-                started=started,
-                seconds=float(seconds or 0),
-                bytes=done.bytes or 0,
-                job=context.job,
+                time=ended, computer=self._computer or done.computer, ese_instance=done.group,
+                kind="ntbackup_logs" if done.logs_only else "ntbackup", started=started,
+                seconds=float(seconds or 0), bytes=done.bytes or 0, job=context.job,
             )
-        )
+        )  # fmt: skip
 
     def _span(self, done: _Set, seconds: int | None) -> tuple[float, float]:
         """Start and end, epoch seconds. Raises UnknownTimeError."""
@@ -207,7 +197,6 @@ class NtbackupDecoder:
 
 
 def _note(of: _Set, told: LocalTime | LabelledCount | Took | LabelledText | BackupTrouble) -> None:
-    """Apply a line within a set."""
     if isinstance(told, LocalTime) and not of.started:
         of.started = told.text
     elif isinstance(told, LocalTime):

@@ -15,7 +15,7 @@ from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.programs.checkdb import check_in_text
 from esewatch.model import Event, Source, SourceError
-from esewatch.sources.files.decoder import Fed
+from esewatch.sources.files.decoder import NO_ZONE, Fed
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.logs.event_stream import first_time
 from esewatch.sources.logs.formats.event_builder import EventOptions
@@ -65,13 +65,9 @@ def sqlserver_errorlog_source(
         times = Times(timezone, date_order)
         times.learn(head.decode("utf-8", "replace"))
         return ErrorlogDecoder(
-            saved,
-            times,
-            computer=computer,
-            instance=instance,
-            told_zone=timezone is None,
+            saved, times, computer=computer, instance=instance, told_zone=timezone is None,
             companions=companions,
-        )
+        )  # fmt: skip
 
     order = first_time(EventOptions(timezone=timezone, date_order=date_order))
     return FollowedFiles(name, paths, decoder, order=order)
@@ -133,12 +129,10 @@ class ErrorlogDecoder:
             times.state = self._context.times
 
     def save(self) -> bytes:
-        """See `decoder.Decoder.save`."""
         self._context.times = self._times.state
         return msgspec.msgpack.encode(self._context)
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
-        """See `decoder.Decoder.feed`."""
         fed = Fed(consumed=len(data))
         at = 0
         while at < len(data) and self._context.lines < HEAD_LINES:
@@ -178,20 +172,17 @@ class ErrorlogDecoder:
             return
         if self._told_zone:
             time -= self._context.offset or 0
+            if self._times.assumed and self._context.offset is None:
+                fed.remarks = [NO_ZONE]
         fed.records.append(self._event(check.event_id, time, rest))
 
     def _event(self, event_id: int, time: float, text: str) -> Event:
         instance = self._instance or self._context.instance
         named = instance and instance.upper() != _DEFAULT
         envelope = Envelope(
-            provider=f"MSSQL${instance}" if named else _DEFAULT,
-            event_id=event_id,
-            time=time,
-            computer=self._computer,
-            channel="",
-            record_id=None,
-            level="information",
-        )
+            provider=f"MSSQL${instance}" if named else _DEFAULT, event_id=event_id, time=time,
+            computer=self._computer, channel="", record_id=None, level="information",
+        )  # fmt: skip
         event = companion_event(envelope, (), text)
         assert event is not None
         return event

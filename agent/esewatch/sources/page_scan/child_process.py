@@ -23,18 +23,10 @@ PROGRESS_PLACES: Final = 3
 
 
 class ScanProcess:
-    """One process that works on `job` since `began` (epoch seconds).
+    """One process that works on `job` since `began` (epoch seconds). Raises SourceError when it
+    cannot be started."""
 
-    Raises SourceError when it cannot be started.
-    """
-
-    def __init__(
-        self,
-        job: Job,
-        *,
-        program: Sequence[str],
-        began: float,
-    ) -> None:
+    def __init__(self, job: Job, *, program: Sequence[str], began: float) -> None:
         self.tasks = {task.path: task for task in job.tasks}
         self.began = began
         self._begun: list[str] = []
@@ -44,10 +36,8 @@ class ScanProcess:
         self._child = Child(program, (), names.pack_line(job))
 
     def news(self) -> Iterator[News]:
-        """The messages since the last call; never waits. A line without its end is left.
-
-        Raises SourceError when the process writes anything else.
-        """
+        """The messages since the last call; never waits. A line without its end is left. Raises
+        SourceError when the process writes anything else."""
         *lines, self._rest = (self._rest + self._child.read()).split(b"\n")
         for line in lines:
             try:

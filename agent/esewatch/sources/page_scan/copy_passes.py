@@ -11,6 +11,7 @@ from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned, Record
 from esewatch.scan.job import News, Task
 from esewatch.scan.results import Counts, Kind, Place, ScannedBadPage, ScanStep, Verdict
+from esewatch.scan.verify.file_scan import signature_of
 from esewatch.sources.files.file_search import Seen
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan.due_copies import GONE_SECONDS, CopyFileState, heir, stat_of
@@ -109,13 +110,10 @@ class CopyPasses:
                 self._whose.computer, database, place, result.header, result.verdict
             )
             records.append(checked)
-            self._finish(state, place, now)
+            state.began, state.finished = place.began, now
+            state.bad = [page.page_number for page in place.counts.listed]
+            state.place = None
         return records
-
-    def _finish(self, state: CopyFileState, place: Place, now: float) -> None:
-        state.began, state.finished = place.began, now
-        state.bad = [page.page_number for page in place.counts.listed]
-        state.place = None
 
 
 FAULTS: Final[dict[Kind, PageFault]] = {
@@ -169,10 +167,8 @@ def copy_checked(
     header: Header | None,
     verdict: Verdict | None = None,
 ) -> CopyChecked:
-    """The proof of a pass that reached the end of the file.
-
-    A header that is damaged in both its copies is a bad page without a number.
-    """
+    """The proof of a pass that reached the end of the file. A header that is damaged in both its
+    copies is a bad page without a number."""
     counts = place.counts
     lost = header is not None and not (header.header_ok or header.shadow_header_ok)
     bad_pages = _faults(counts.listed)
@@ -189,6 +185,7 @@ def copy_checked(
         bad_pages=(*bad_pages, (UNLOCATED, "uncorrectable")) if lost else bad_pages,
         verdict=verdict.outcome if verdict else "",
         verdict_reason=verdict.reasons[0] if verdict else "",
+        confirmed=tuple(verdict.confirmed) if verdict else (),
     )
 
 
@@ -206,6 +203,7 @@ def header_seen(
         bad_checksums=header.bad_checksums.count,
         corrected=header.corrected.count,
         correction_failed=header.correction_failed.count,
+        signature=signature_of(header) if header.header_ok or header.shadow_header_ok else "",
     )
 
 

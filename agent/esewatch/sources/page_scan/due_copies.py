@@ -8,7 +8,6 @@ import msgspec
 
 from esewatch.config.calendar import Opening
 from esewatch.fold.databases.integrity import (
-    NOT_SEEN_BY_CHECKSUMS,
     known_bad_pages,
     last_verifications,
 )
@@ -58,10 +57,8 @@ def stat_of(seen: Seen) -> tuple[str, int, int]:
 
 
 def is_new(known: CopyFileState, seen: Seen, *, live: bool) -> bool:
-    """True if another snapshot lies where `known` was read.
-
-    A `live` database is written to all the time: only another file is news there.
-    """
+    """True if another snapshot lies where `known` was read. A `live` database is written to all the
+    time: only another file is news there."""
     return known.stat[0] != seen.key if live else known.stat != stat_of(seen)
 
 
@@ -104,8 +101,7 @@ def task(seen: Seen, state: CopyFileState, known: KnownCopy, now: float, *, live
 
 def age(wanted: Task) -> float:
     """Sort key of tasks: the database verified longest ago first, a database never verified before
-    all.
-    """
+    all."""
     return -math.inf if wanted.verified is None else wanted.verified
 
 
@@ -116,19 +112,12 @@ def bytes_left(seen: Seen, state: CopyFileState | None) -> int:
 
 
 def known_of(state: State, computer: str, path: str) -> KnownCopy:
-    """The facts that `state` has of the database at `path`; `computer` is its label.
-
-    Bad pages whose checksum is right are left out: a good reading proves nothing there.
-    """
+    """The facts that `state` has of the database at `path`; `computer` is its label."""
     entry = state.databases.get((computer, database_label(path) or path))
     if entry is None:
         return KnownCopy()
     views = views_in(state, entry)
-    bad = {
-        page.page
-        for page in known_bad_pages(entry, views)
-        if page.page != UNLOCATED and page.kind not in NOT_SEEN_BY_CHECKSUMS
-    }
+    bad = {page.page for page in known_bad_pages(entry, views) if page.page != UNLOCATED}
     return KnownCopy(max(last_verifications(entry, views).values(), default=None), tuple(bad))
 
 

@@ -51,9 +51,7 @@ BATCH_RECORDS: Final = 1000
 
 class PageScanSource:
     """A source over the pages of the files that `entry` names. `clock` gives epoch seconds.
-
-    `program` does the scanning. Implements `model.Source` and has `look_at`.
-    """
+    `program` does the scanning. Implements `model.Source` and has `look_at`."""
 
     def __init__(
         self,
@@ -108,8 +106,7 @@ class PageScanSource:
 
     def close(self) -> None:
         """End the scanning process. Nothing is lost: the next one continues at the last
-        position.
-        """
+        position."""
         if self._run is not None:
             self._run.close()
             self._run = None
@@ -200,7 +197,6 @@ class PageScanSource:
             self._run = None
 
     def _after(self, run: ScanProcess, now: float, opening: Opening | None) -> None:
-        """The process has ended by itself."""
         self.close()
         if not run.crashed:
             self._crashes.ended_well(run)
@@ -229,7 +225,6 @@ class PageScanSource:
             self._tell(", ".join(files[:NAMED]), f"begun again: the process that scans it {how}")
 
     def _look(self, now: float, opening: Opening) -> None:
-        """Find the files to read in this window."""
         self._next_look = self._monotonic() + LOOK_SECONDS
         found = look(self._paths, lambda key: None, None)
         there = {seen.path: seen for seen in found.seen.values()}

@@ -6,14 +6,13 @@ after the other and without a root, in UTF-16 (`/uni:true`) or a code page.
 
 import re
 from typing import Final
-from xml.sax.saxutils import unescape
 
-from esewatch.model import Coverage, Record, SourceError, Unreadable
+from esewatch.model import Coverage, Heard, Record, SourceError, Unreadable
 from esewatch.sources.files.encodings import Transcoder, detect, to_utf8
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, EventOptions, Harvest, Maker
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.times import Times, UnknownTimeError
-from esewatch.sources.logs.formats.xml_events import CLOSE, add_element, elements
+from esewatch.sources.logs.formats.xml_events import CLOSE, Head, add_element, elements, head_of
 
 CHANNEL_NOT_FOUND: Final = 15007
 ACCESS_DENIED: Final = 5
@@ -22,9 +21,6 @@ ACCESS_DENIED: Final = 5
 _HEAD_BYTES: Final = 64
 _STRAY_BYTES: Final = 200
 _RECORD_ID = re.compile(rb"<EventRecordID>\s*(\d{1,19})\s*</EventRecordID>")
-_TIME = re.compile(rb"<TimeCreated\s+SystemTime=(['\"])([^'\"<>]{1,64})\1")
-_COMPUTER = re.compile(rb"<Computer>([^<]{0,512})</Computer>")
-_CHANNEL = re.compile(rb"<Channel>([^<]{0,512})</Channel>")
 _BOOKMARK_ID = re.compile(r"(\bRecordId=(['\"]))(\d{1,19})\2")
 
 
@@ -75,6 +71,9 @@ class Output:
             raise SourceError(f"{self.channel}: the output of wevtutil ends within an event")
         return [*self._harvest.records, *self._ranges]
 
+    def heard(self) -> list[Heard]:
+        return self._harvest.heard.taken()
+
     @property
     def unreadable(self) -> list[Unreadable]:
         """Unreadable events, with the record ids; at most 1,000 entries."""
@@ -102,7 +101,8 @@ class Output:
         if found is None:
             self._harvest.complain(0, "an event without a record id")
             return
-        channel = _text(_CHANNEL, element)
+        head = head_of(element)
+        channel = head.channel
         if channel and channel.lower() != self.channel.lower():
             # Its number is that of another log: neither bookmark nor coverage would hold.
             raise SourceError(
@@ -110,17 +110,18 @@ class Output:
                 f"wevtutil epl {self.channel} FILE.evtx, and read the file with a source evtx"
             )
         self.last_id = int(found[1])
-        if self._needles.any_in(element):
-            add_element(element, self.last_id, self._maker, self._harvest)
-        self._cover(self.last_id, element)
+        time = self._time(head)
+        wanted = self._needles.any_in(element) and add_element(
+            element, self.last_id, self._maker, self._harvest
+        )
+        if time is not None:
+            computer = head.computer or self._options.computer
+            if not wanted:
+                self._harvest.heard.note(computer, channel or self.channel, time)
+            self._cover(self.last_id, computer, channel or self.channel, time)
 
-    def _cover(self, record_id: int, element: bytes) -> None:
+    def _cover(self, record_id: int, computer: str, channel: str, time: float) -> None:
         """The record belongs to the running range, or begins the next."""
-        time = self._time(element)
-        if time is None:
-            return
-        computer = _text(_COMPUTER, element) or self._options.computer
-        channel = _text(_CHANNEL, element) or self.channel
         first, first_time = record_id, time
         if self._ranges:
             running = self._ranges[-1]
@@ -139,10 +140,9 @@ class Output:
             )
         )
 
-    def _time(self, element: bytes) -> float | None:
-        found = _TIME.search(element)
+    def _time(self, head: Head) -> float | None:
         try:
-            return self._times.read(found[2].decode("ascii", "replace")) if found else None
+            return self._times.read(head.time) if head.time else None
         except UnknownTimeError:
             return None
 
@@ -154,16 +154,9 @@ def bookmark_id(bookmark: bytes) -> int | None:
 
 
 def bookmark_at(bookmark: bytes, record_id: int) -> bytes:
-    """A saved bookmark, standing at `record_id`, in the encoding it was saved in.
-
-    No document says whether a run with `/c` leaves it at the last event it wrote.
-    """
+    """A saved bookmark, standing at `record_id`, in the encoding it was saved in. No document says
+    whether a run with `/c` leaves it at the last event it wrote."""
     encoding, mark = detect(bookmark)
     text = to_utf8(bookmark, encoding).decode("utf-8", "replace")
     moved = _BOOKMARK_ID.sub(rf"\g<1>{record_id}\g<2>", text, count=1)
     return bookmark[:mark] + moved.encode(encoding)
-
-
-def _text(pattern: re.Pattern[bytes], element: bytes) -> str:
-    found = pattern.search(element)
-    return unescape(found[1].decode("utf-8", "replace").strip()) if found else ""

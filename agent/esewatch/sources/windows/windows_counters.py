@@ -93,7 +93,6 @@ class WindowsCountersSource:
             raise SourceError(self._problem)
 
     def close(self) -> None:
-        """End typeperf."""
         if self._child is not None:
             self._child.close()
             self._child = None
@@ -166,7 +165,6 @@ class _Table:
         self.rows = 0
         """Rows that fit the header."""
         self.words = ""
-        """The first words that are no part of the table."""
         self._decoder = PerfmonDecoder(b"", computer=computer, zone=None, ese_only=True)
         self._rest = b""
         self._cells = 0
@@ -180,7 +178,7 @@ class _Table:
         for line in lines:
             row = line.strip()
             if not row.startswith(b'"'):
-                self._read_words(row)
+                self.words = self.words or row[:_LONGEST_WORDS].decode("utf-8", "replace")
             elif is_header(row):
                 self._cells = row.count(b'"')
                 zone = b'"(PDH-CSV 4.0) (local)(%d)"' % self.west
@@ -195,6 +193,3 @@ class _Table:
                 rows.append(row.replace(_NO_VALUE, b'" "'))
         fed = self._decoder.feed(b"\n".join(rows) + b"\n", final=True)
         return fed.records, [*reasons, *(reason for _, reason in fed.unreadable)]
-
-    def _read_words(self, row: bytes) -> None:
-        self.words = self.words or row[:_LONGEST_WORDS].decode("utf-8", "replace")

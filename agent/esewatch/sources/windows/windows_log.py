@@ -100,15 +100,12 @@ class WindowsLogSource:
             raise SourceError("; ".join(dict.fromkeys(problems)))
 
     def close(self) -> None:
-        """End the running process; output that was not handed out is read again by the next one."""
         for reader in self._readers:
             reader.close()
         self._folder.close()
 
 
 class _Folder:
-    """A folder for bookmarks, made when it is needed."""
-
     def __init__(self) -> None:
         self._made: tempfile.TemporaryDirectory[str] | None = None
 
@@ -129,10 +126,8 @@ class _Folder:
 
 
 class _ChannelReader:
-    """Reads one channel: first its newest record, and when that is new, everything behind it.
-
-    The newest record also shows that a log was cleared: its id is then below the bookmark.
-    """
+    """Reads one channel: first its newest record, and when that is new, everything behind it. The
+    newest record also shows that a log was cleared: its id is then below the bookmark."""
 
     def __init__(
         self,
@@ -232,7 +227,6 @@ class _ChannelReader:
         return ended
 
     def _newest_read(self, now: float) -> Batch | None:
-        """The newest record is there: check whether it is new."""
         failure = self._failure()
         if self.missing:
             return self._absent(now)
@@ -250,7 +244,6 @@ class _ChannelReader:
         return None
 
     def _events_read(self, now: float) -> Batch | None:
-        """The events behind the bookmark are there."""
         failure = self._failure()
         if self.missing:
             return self._absent(now)
@@ -268,6 +261,7 @@ class _ChannelReader:
         self._bookmark = bookmark_at(self._saved(), last)
         batch = Batch(
             records=records,
+            heard=self._output.heard(),
             unreadable=self._output.unreadable,
             positions={self.channel: self._bookmark},
         )
@@ -329,7 +323,6 @@ class _ChannelReader:
         return Batch(unreadable=[Unreadable(path=self.channel, place="", reason=reason)])
 
     def _idle(self, now: float) -> None:
-        """Nothing more can be read now."""
         self.caught_up, self.problem, self._failures = True, "", 0
         self._due = now + self._interval
 

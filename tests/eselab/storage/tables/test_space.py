@@ -90,6 +90,7 @@ def work(
     return frozenset(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_size", SIZES)
 @of_each(range(6))
 def test_no_page_is_given_twice_or_lost_through_aborts_and_crashes(

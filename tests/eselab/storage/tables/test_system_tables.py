@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from dissect.esedb import EseDB
 
 from eselab.disk.disk import SimDisk
 from eselab.storage import node
@@ -24,6 +23,8 @@ from eselab.storage.tables.system_tables import LOCALES, OBJECT_IDS
 from tests.eselab.databases import NAME, NOW, Model, created, faults, plain, reopened, work
 from tests.eselab.page_sizes import SIZES
 from tests.support.samples import sample, unpacked
+
+esedb = pytest.importorskip("dissect.esedb", reason="dissect.esedb is not installed")
 
 OBJECTS = [(2, 2, 1), (3, 3, 1), (4, 2, 3), (5, 2, 3), (6, 6, 1), (7, 7, 1)]
 """Object id, that of its table, kind (1 a table, 3 a secondary index): without other tables."""
@@ -63,7 +64,7 @@ def system_rows(data: bytes) -> list[tuple[object, ...]]:
     """The rows of the catalog of both tables, with their pages."""
     rows: list[tuple[object, ...]] = []
     names = [column.name for column in CATALOG.columns]
-    for record in EseDB(io.BytesIO(data)).table("MSysObjects").records():
+    for record in esedb.EseDB(io.BytesIO(data)).table("MSysObjects").records():
         if record.get("ObjidTable") in (6, 7):
             rows.append(tuple((name, record.get(name)) for name in names))
     return rows
@@ -105,7 +106,7 @@ def test_each_is_one_page_with_the_header_that_windows_writes(page_size: int) ->
 def test_all_rows_of_locales_are_those_of_windows() -> None:
     _, database = created()
     ours = [LOCALES.values(record) for _, record in database.table("MSysLocales").scan()]
-    table = EseDB(
+    table = esedb.EseDB(
         io.BytesIO(gzip.decompress(sample("db/dissect-basic-4k.edb.gz").read_bytes()))
     ).table("MSysLocales")
     theirs = [[row.get(name) for name in ("Type", "iValue", "Key")] for row in table.records()]
@@ -195,11 +196,13 @@ def test_objects_that_are_not_those_of_the_catalog_are_a_fault(
 
 @pytest.mark.slow
 def test_every_real_database_of_the_format_has_both(tmp_path: Path) -> None:
-    packed = sorted((sample("README.md").parent / "db").glob("*.gz"))
+    found_there = sorted((sample("README.md").parent / "db").glob("*.gz"))
+    # A temporary database has no such tables.
+    packed = [each for each in found_there if not each.name.endswith("temp.edb.gz")]
     assert len(packed) == 13
     places = {}
     for each in packed:
-        found = EseDB(io.BytesIO(unpacked(f"db/{each.name}", tmp_path).read_bytes()))
+        found = esedb.EseDB(io.BytesIO(unpacked(f"db/{each.name}", tmp_path).read_bytes()))
         names = {table.name: table.record.get("ColtypOrPgnoFDP") for table in found.tables()}
         places[each.name] = (names["MSysObjids"], names["MSysLocales"])
     assert places.pop("plaso-Catalog1.edb.gz") == (33, 34)

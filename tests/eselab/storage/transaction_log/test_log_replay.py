@@ -236,14 +236,15 @@ def test_after_each_batch_it_has_all_of_the_shipped_logs_and_nothing_else(drops:
         assert read_header(disk.open(NAME).read(0, 1 << 16)).state == DIRTY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "drops"),
     [
         # With a cache of few pages, and with one for all.
         (2, True),
-        pytest.param(3, False, marks=pytest.mark.slow),
-        pytest.param(2, False, marks=pytest.mark.slow),
-        pytest.param(3, True, marks=pytest.mark.slow),
+        (3, False),
+        (2, False),
+        (3, True),
     ],
 )
 def test_a_copy_that_crashes_at_any_write_goes_on(number: int, drops: bool) -> None:

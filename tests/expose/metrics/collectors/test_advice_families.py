@@ -7,28 +7,29 @@ import msgspec
 import pytest
 from prometheus_client.core import Metric
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import FINDINGS, Finding
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.history.ledger import Deadline
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import ACTIONS, REASONS, WindowAdvice
 from esewatch.config import default_settings
 from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.rows.advice_rows import ADVICE
+from esewatch.expose.metrics.rows.metric_catalogue import ADVICE
 from esewatch.fold.state.state import State
 from tests.expose.examples import NOW, PRIV06, example
 
 D = {"computer": PRIV06[0], "database": PRIV06[1]}
 
 
-def advice(**changes: Any) -> Advice:
+def advice(**changes: Any) -> Judgement:
     found = advise(example(), default_settings(), NOW)
     one = next(each for each in found if (each.computer, each.database) == PRIV06)
     return msgspec.structs.replace(one, **changes)
 
 
-def samples(*of: Advice) -> dict[str, list[tuple[Mapping[str, str], float]]]:
+def samples(*of: Judgement) -> dict[str, list[tuple[Mapping[str, str], float]]]:
     """Name -> labels beside computer and database, and value."""
     found: dict[str, list[tuple[Mapping[str, str], float]]] = {}
     for family in advice_families(of):

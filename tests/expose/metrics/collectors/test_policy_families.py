@@ -6,15 +6,8 @@ from typing import Any
 
 from esewatch.config import (
     DatabaseRule,
-    Disks,
-    EseutilLogs,
-    LogFiles,
-    NtbackupLogs,
-    PageScan,
     Policy,
     Settings,
-    SourceSettings,
-    SqlserverLogs,
     Window,
 )
 from esewatch.config.units import Patience
@@ -71,28 +64,6 @@ def test_what_is_not_set_is_absent() -> None:
     assert shown(ruled(storage="das"))["esewatch_policy_direct_attached"] == 1
     buckets = ruled(policy={"version_buckets": 16384})
     assert shown(buckets)["esewatch_policy_version_buckets"] == 16384
-
-
-def test_only_sources_that_go_on_by_themselves_can_be_silent() -> None:
-    sources: list[SourceSettings] = [
-        LogFiles(type="evtx", name="log", paths=["a"]),
-        Disks(type="disks", name="disks-1"),
-        EseutilLogs(type="eseutil_log", name="checks", computer="ex01", paths=["b"]),
-        PageScan(type="page_scan", name="scan", paths=["c"]),
-        NtbackupLogs(type="ntbackup_log", name="nt", paths=["e"]),
-        SqlserverLogs(type="sqlserver_errorlog", name="sql", computer="sql01", paths=["d"]),
-    ]
-
-    def silent(policy: Policy) -> dict[str, float]:
-        return {
-            sample.labels["source"]: sample.value
-            for family in families(State(), Settings(sources=sources, policy=policy), 1e6)
-            if family.name == "esewatch_policy_source_silent_seconds"
-            for sample in family.samples
-        }
-
-    assert silent(Policy()) == {"log": 36 * HOUR, "disks-1": 36 * HOUR}
-    assert silent(Policy(source_silent=NEVER)) == {}
 
 
 def test_a_window_is_open_from_its_start_up_to_its_end() -> None:

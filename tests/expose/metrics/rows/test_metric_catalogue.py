@@ -5,8 +5,7 @@ import re
 import msgspec
 
 from esewatch.config import Policy
-from esewatch.expose.metrics.rows.agent_rows import POLICY
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE, SECTIONS
+from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE, POLICY, SECTIONS
 from esewatch.expose.metrics.rows.metric_row import LABELS, MetricRow
 from tests.support.each import of_each
 
@@ -58,9 +57,11 @@ def test_every_explained_label_is_used() -> None:
     assert used | {"le"} == LABELS.keys()
 
 
-ADVICE_ONLY = {"min_windows", "defrag_complete_within", "verify_within", "verify_within_most"}
-"""Thresholds that no rule compares with a metric: they act on `ese_window_advice` and on
-`ese_pass_deadline_timestamp_seconds`, which are exported."""
+ADVICE_ONLY = {
+    "min_windows", "defrag_complete_within", "verify_within", "verify_within_most", "silent_after",
+}  # fmt: skip
+"""Thresholds that no rule compares with a metric: they act on `ese_window_advice`,
+`ese_pass_deadline_timestamp_seconds` and `ese_finding`, which are exported."""
 
 
 OF_A_RULE = {"cache_bytes": "cache_per_mailbox", "direct_attached": None}

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from esewatch.advice.advise import Advice, advise
+from esewatch.advice.advise import advise
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.history.history import History, as_copy
 from esewatch.advice.history.ledger import ledgers
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import window_advice
 from esewatch.config import Policy, Window, default_settings
 from esewatch.config.calendar import next_opening
@@ -98,7 +99,7 @@ def background(**changes: Any) -> History:
     return History(**given)
 
 
-def advised(history: History, now: float, **changes: Any) -> Advice:
+def advised(history: History, now: float, **changes: Any) -> Judgement:
     """What is advised of `history`."""
     policy = Policy()
     ledger = ledgers([as_copy(history, policy)], now)[0]

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from esewatch.advice.advise import advise
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.history.history import History, history
+from esewatch.advice.history.history import History, histories
 from esewatch.config import Policy, Window, default_settings
 from esewatch.config.settings import DAYS
 from esewatch.expose.pages.overview import overview
@@ -111,7 +111,7 @@ def test_every_database_of_a_state_has_its_pictures() -> None:
     state, settings = example(), default_settings()
     view = overview(state, settings, NOW, advise(state, settings, NOW))
     for figures in view.databases:
-        known = history(state, settings, figures.computer, figures.database)
+        known = histories(state, settings)[figures.computer, figures.database]
         found = pictures(known, figures.advice, figures, settings.policy, NOW)
         check_told(found)
         assert not any(HOSTILE[:8] in picture for picture in drawn(found))

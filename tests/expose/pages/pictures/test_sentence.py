@@ -142,7 +142,8 @@ def test_missing_events_are_said_first() -> None:
     gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
     history = exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap])
     assert said(history).startswith(
-        "Unknown since 25 June: events are missing; all pages last verified 23 June by page scan;"
+        "Unknown since 25 June: events are missing; the last verification of all pages was 23 June"
+        " by page scan;"
     )
     never = said(exchange(verified={}, event_gaps=[gap]))
     assert never.startswith("Unknown since 25 June: events are missing; no verification is known: ")
@@ -160,13 +161,19 @@ def test_what_may_hide_bad_pages_leaves_no_0_bad() -> None:
 def test_a_source_that_is_behind_is_said_whatever_the_verdict(verdict: Verdict | None) -> None:
     text = said(exchange(), stale="log", verdict=verdict)
     assert text.startswith(
-        "The data may be old: a source of its computer is behind; all 5,850,768 pages"
-        " verified 1 July by online scan; no bad page is known; window 4 h, "
+        "The data may be old: a source of its computer is behind; the last verification"
+        " of all 5,850,768 pages was 1 July by online scan; no bad page is known; window 4 h, "
     )
 
 
-def test_a_verdict_alone_does_not_say_that_a_source_is_behind() -> None:
-    assert said(exchange(), verdict="blind") == said(exchange())
+def test_where_it_is_blind_the_date_of_the_last_verification_stays_and_the_word_does_not() -> None:
+    """semantics.md 5a, for any reason that it is blind: nothing of it is called verified."""
+    text = said(exchange(), verdict="blind")
+    assert text.startswith(
+        "The last verification of all 5,850,768 pages was 1 July by online scan;"
+    )
+    assert "; no bad page is known;" in text
+    assert "verified" not in text
 
 
 def test_what_may_be_old_is_said_after_what_is_worse_and_before_the_pages() -> None:
@@ -176,15 +183,17 @@ def test_what_may_be_old_is_said_after_what_is_worse_and_before_the_pages() -> N
     assert "no bad page" not in text
     risk = (Finding("writes_at_risk", "log_disk_low 5 min ago"),)
     text = said(exchange(), {"findings": risk}, stale="log", verdict="writes_at_risk")
-    assert text.startswith(f"Writes at risk: log_disk_low 5 min ago; {BEHIND}; all 5,850,768 pages")
+    assert text.startswith(
+        f"Writes at risk: log_disk_low 5 min ago; {BEHIND}; the last verification"
+    )
     assert "; no bad page is known; window 4 h" in text
 
 
 def test_what_may_be_old_is_said_of_what_is_overdue_or_never_verified() -> None:
     old = exchange(verified={"external": MORNING - 34 * DAY}, first_seen=NOON - 60 * DAY)
     assert said(old, stale="log", verdict="unverified").startswith(
-        f"{BEHIND.capitalize()}; all pages last verified 28 May by eseutil /k, 34 d ago: overdue,"
-        " the deadline is 7 d; no bad page is known;"
+        f"{BEHIND.capitalize()}; the last verification of all pages was 28 May by"
+        " eseutil /k, 34 d ago: overdue, the deadline is 7 d; no bad page is known;"
     )
     never = said(exchange(verified={}, checksum_passes=[]), stale="log", verdict="unverified")
     assert never.startswith(f"{BEHIND.capitalize()}; no verification is known: nothing shows")
@@ -194,8 +203,8 @@ def test_missing_events_and_a_source_that_is_behind_are_both_said() -> None:
     gap = (MORNING - 6 * DAY, MORNING - 3 * DAY, 12)
     history = exchange(verified={"page_scan": MORNING - 8 * DAY}, event_gaps=[gap])
     assert said(history, stale="log").startswith(
-        f"{BEHIND.capitalize()}; unknown since 25 June: events are missing; all pages last"
-        " verified 23 June by page scan; no bad page is known;"
+        f"{BEHIND.capitalize()}; unknown since 25 June: events are missing; the last"
+        " verification of all pages was 23 June by page scan; no bad page is known;"
     )
 
 

@@ -372,12 +372,13 @@ def test_a_computer_that_is_no_host_name_gives_no_address(name: str) -> None:
     )
 
 
-def test_a_source_that_went_silent_is_told_after_its_patience() -> None:
+def test_a_computer_that_went_silent_is_told_by_its_patience() -> None:
     state = folded([*night(), *sampled()]).state
-    assert names(state, now=NOW + 35 * HOUR) == []
-    assert names(state, now=NOW + 37 * HOUR) == ["source_silent"]
-    patient = msgspec.structs.replace(WHOLE, policy=Policy(source_silent=float("inf")))
-    assert names(state, patient, now=NOW + 37 * HOUR) == []
+    assert names(state, now=NOW + 13 * DAY) == []
+    (found,) = told(state, WHOLE, NOW + 15 * DAY)
+    assert (found.problem, found.computer, found.needs_person) == ("computer_silent", "ex01", False)
+    quick = msgspec.structs.replace(WHOLE, policy=Policy(silent_after=DAY))
+    assert names(state, quick, now=NOW + 2 * DAY) == ["computer_silent"]
 
 
 def test_a_source_without_a_record_is_told_after_an_hour() -> None:

@@ -34,6 +34,8 @@ from tests.expose.examples import (
     domain_controller,
     example,
     exchange_2007,
+    told_of,
+    with_counted_ratios,
 )
 from tests.expose.html import Page, assert_self_contained
 from tests.support.calls import Calls
@@ -138,8 +140,32 @@ def test_without_a_bad_page_the_headline_does_not_claim_that_all_is_verified() -
 
 def test_logs_without_a_database_make_a_page_all_the_same() -> None:
     text = page(State()).text
-    assert "No ESE database is named in these logs" in text
-    assert "bad pages" not in text
+    assert "Not judged: no ESE database is named in these logs" in text
+    assert text.count("not judged – ") == 4
+    assert "wevtutil epl Application Application.evtx" in text
+    assert "●" not in text
+
+
+def test_the_first_line_says_as_of_when_and_how_long_ago_that_is() -> None:
+    old = Advised(NOW - 62 * 86400.0, (), computers=["ex01"])
+    first = page(advised=[old]).text.removeprefix(
+        "✖ ESE maintenance report ESE maintenance report "
+    )
+    assert first.startswith("As of 25 April 2007, 2 months before this report. ")
+    now = page(advised=[Advised(NOW, (), computers=["ex01"])]).text
+    assert "As of 26 June 2007, 23:20 UTC. " in now
+
+
+def test_two_that_nobody_verified_are_no_zero_unverified() -> None:
+    controllers = [domain_controller(), domain_controller()]
+    controllers[1].computer = "dc02"
+    state = state_of(*controllers)
+    found = page(state, advised=[Advised(NOW, advise(state, default_settings(), NOW))]).text
+    assert "2 □ copies never verified, and nothing asks for it" in found
+    assert "not judged – copies with bad pages or damage" in found
+    assert "0 ● copies unverified" not in found
+    assert "Not judged: no verification of 2 watched databases is known." in found
+    assert "□ not verified" in found
 
 
 def test_inputs_that_could_not_be_read_stand_at_the_top() -> None:
@@ -195,8 +221,8 @@ def test_the_advice_is_shown_with_the_moment_it_is_of() -> None:
             action="shrink", rule="ratio_high", configured_seconds=14400, recommended_seconds=9900
         ),
         forecasts=(Forecast(task="defrag", p50=NOW, p90=NOW + 3600, deadline=NOW),),
-        findings=(Finding("verification_overdue", "last verified long ago"),),
     )
+    told = told_of(told, Finding("verification_overdue", "last verified long ago"))
     found = page(state_of(exchange_2007()), advised=[Advised(moment, (told,))])
     shown = str(Markup(time_tag(moment)).striptags())
     done, deadline = (Markup(time_tag(at)).striptags() for at in (NOW + 3600, NOW))
@@ -246,7 +272,7 @@ def test_advice_without_a_window_or_a_forecast_is_its_moment_alone() -> None:
 
 
 def test_the_ratio_is_that_of_the_counters_with_its_band() -> None:
-    text = page().text
+    text = page(advised=[Advised(NOW, tuple(with_counted_ratios(example())))]).text
     assert "143.2 : 1 above the band 50 to 100" in text
     assert "6,128,300 pages read, 42,794 freed" in text
     assert "except for 1 h 30 min without samples" in text

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eselab.logs.binary.binary_log import FREQUENCY, WHOLE_OBJECT, Entry, filetime
 from esewatch.model import CountersSeen
-from esewatch.sources.counters.blg.objects import ObjectReader
 from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
 from tests.support.blg import NOON, name_table, read_log, whole_object, write_log
 
@@ -140,45 +137,6 @@ def test_a_record_that_is_cut_short_costs_only_itself(tmp_path: Path, length: in
 
     assert [each.time - NOON for each in readings] == [0, 20]
     assert [fault.reason.split(":")[0] for fault in unreadable] == ["record 1 of the sample"]
-
-
-DEFINED = [[COUNTER, LATENCY, BASE, RAWCOUNT], [RAWCOUNT, BULK], [(510, 0x30240500, 8), COUNTER]]
-NUMBERS = st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 40))
-
-
-@st.composite
-def samples(draw: st.DrawFn) -> list[bytes]:
-    """Records of one object, most of them with the instances of the one before."""
-    definitions = draw(st.sampled_from(DEFINED))
-    names = draw(st.lists(st.sampled_from(["a", "b", "lsass/x"]), max_size=3))
-    rows = []
-    for number in range(draw(st.integers(3, 9))):
-        if draw(st.integers(0, 4)) == 0:
-            names = draw(st.lists(st.sampled_from(["a", "b", "lsass/x"]), max_size=3))
-        values = st.tuples(*[NUMBERS for _ in definitions])
-        one = draw(values) if draw(st.integers(0, 9)) == 0 else None
-        row = at(10 * number, definitions, one or [(name, draw(values)) for name in names])
-        if draw(st.integers(0, 9)) == 0:
-            wrong = bytearray(row)
-            wrong[draw(st.integers(8, len(row) - 1))] ^= draw(st.integers(1, 255))
-            row = bytes(wrong)
-        rows.append(row)
-    return rows
-
-
-@given(rows=samples())
-def test_samples_that_are_alike_are_read_as_a_whole_as_one_by_one(
-    rows: list[bytes], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = log(tmp_path_factory.mktemp("log"), *rows)
-    whole, damaged = read_log(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ObjectReader, "_lay_out", lambda *_: None)
-        one_by_one, told = read_log(path)
-
-    # As text: not a number is equal to none.
-    assert list(map(str, whole)) == list(map(str, one_by_one))
-    assert damaged == told
 
 
 def test_an_instance_behind_those_that_are_alike_is_seen(tmp_path: Path) -> None:

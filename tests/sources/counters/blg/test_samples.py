@@ -9,6 +9,7 @@ import pytest
 
 from eselab.logs.binary.binary_log import FREQUENCY, SINGLE, Entry, filetime, single, wildcard
 from esewatch.expose.formatting import iso_time
+from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source
 from tests.support.blg import NOON, READ, counted, read_log, write_log
 from tests.support.samples import sample
 
@@ -182,8 +183,18 @@ def test_a_clock_in_utc_beside_the_sample_tells_more_than_the_zone(tmp_path: Pat
     assert [each.time for each in readings] == [NOON]
 
 
-def test_a_configured_zone_overrules_that_of_the_log(tmp_path: Path) -> None:
-    samples = [(NOON + 2 * 3600, [counted(0, 1)])]
-    path = write_log(tmp_path / "a.blg", [READ], samples, west=480)
+@pytest.mark.parametrize(
+    ("west", "hours", "told"), [(-60, 2, False), (-120, 2, False), (480, -8, True)]
+)
+def test_a_configured_zone_decides_where_it_has_the_offset_of_the_log(
+    tmp_path: Path, west: int, hours: int, told: bool
+) -> None:
+    samples = [(NOON + hours * 3600, [counted(0, 1)])]
+    path = write_log(tmp_path / "a.blg", [READ], samples, west=west)
+    source = perfmon_blg_source("a", [str(path)], timezone="Europe/Berlin")
+    batches = list(source.poll(final=True))
+    source.close()
+    remarks = {remark for batch in batches for _, remark in batch.remarks}
 
     assert read_log(path, timezone="Europe/Berlin")[0][0].time == NOON
+    assert ["contradicts" in remark for remark in remarks] == [True] * told

@@ -62,18 +62,6 @@ def test_events_that_are_logged_word_for_word_have_their_own_times_and_computers
     assert {event.database for event in events} == {"e:\\MDB06\\priv06.edb"}
 
 
-def test_the_processes_that_are_kept_for_repetition_are_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "_KEPT", 3)
-    maker, harvest = Maker(EventOptions()), Harvest()
-    for number in range(10):
-        message = render(700, [HEAD[0], str(number), HEAD[2], "e:\\priv.edb"])
-        maker.add(Found(provider="ESE", event_id=700, message=message), 0, harvest)
-        assert 0 < len(maker._frames) <= 3
-    assert len(harvest.records) == 10
-
-
 def test_an_event_whose_time_cannot_be_read_has_none() -> None:
     fed = read(line(EventTime="99/99/2007 10:00"))
     assert [record.time for record in fed.records if isinstance(record, Event)] == [None]

@@ -156,7 +156,6 @@ def _put_values(out: bytearray, number: int, event: Event) -> None:
 
 
 def _put(out: bytearray, part: "_Part | _Slot | str", at: int, names: Names) -> None:
-    """A part of the template."""
     if isinstance(part, str):
         out += struct.pack("<BBH", 0x05, 1, len(_text(part)) // 2) + _text(part)
         return

@@ -1,7 +1,5 @@
-"""Rights on Windows as text: security identifiers, and descriptors in SDDL.
-
-"Security Descriptor Definition Language" and "Well-known SIDs" of the Windows documentation.
-"""
+"""Rights on Windows as text: security identifiers, and descriptors in SDDL. "Security Descriptor
+Definition Language" and "Well-known SIDs" of the Windows documentation."""
 
 import hashlib
 import re
@@ -33,10 +31,8 @@ def folder_descriptor(sid: str, *, writes: bool) -> str:
 
 
 def with_entry(descriptor: str, sid: str, right: str) -> str:
-    """`descriptor` with one entry more at the end of its access list: `sid` may `right`.
-
-    One that `sid` has already is replaced.
-    """
+    """`descriptor` with one entry more at the end of its access list: `sid` may `right`. One that
+    `sid` has already is replaced."""
     head, entries, tail = _parts(without_entries(descriptor, sid))
     return f"{head}{''.join(entries)}(A;;{right};;;{sid}){tail}"
 

@@ -25,10 +25,8 @@ NOT_HERE = "this works on Windows only: elsewhere the package or the unit file d
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add `windows`."""
     parser = commands.add_parser(
-        "windows",
-        help="give the service on this Windows server its rights, or take them back",
+        "windows", help="give the service on this Windows server its rights, or take them back"
     )
     steps = parser.add_subparsers(
         title="commands", dest="action", required=True, metavar="prepare|restore"

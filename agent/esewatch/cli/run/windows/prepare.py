@@ -32,7 +32,7 @@ _PERFORMANCE: Final = r"SYSTEM\CurrentControlSet\Services\{}\Performance"
 _PERFLIB: Final = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion\Perflib"
 _CHANNELS: Final = ("Application", "System", "Directory Service")
 _READ_LOG, _READ_KEY = "0x1", "KR"
-_RESTARTS: Final = "restart/10000/restart/60000/restart/600000"
+_RESTART: Final = "restart/10000"
 _FIREWALL: Final = ("netsh", "advfirewall", "firewall")
 _RULE: Final = "name=esewatch"
 
@@ -109,9 +109,9 @@ def prepare(
         _show_counters(server, _Notes(data), say)
     _set_rule(server, settings, say)
     _try(partial(_quote_program, server, say), say)
-    # Without them a failed service stays ended until somebody starts it.
-    for words in (("failure", "reset=", "86400", "actions=", _RESTARTS), ("failureflag", "1")):
-        _try(partial(server.run, "sc", words[0], SERVICE, *words[1:]), say)
+    # Without it a service that ended without a word stays ended until somebody starts it.
+    words = ("sc", "failure", SERVICE, "reset=", "86400", "actions=", _RESTART)
+    _try(partial(server.run, *words), say)
 
 
 def _make_configuration(server: WindowsServer, file: Path, template: Path, say: Say) -> None:

@@ -1,7 +1,5 @@
-"""This Windows server, through its libraries; for Windows only. Implements `prepare.Server`.
-
-Names are those of sddl.h, winnt.h, winreg.h and lmaccess.h.
-"""
+"""This Windows server, through its libraries; for Windows only. Implements `prepare.Server`. Names
+are those of sddl.h, winnt.h, winreg.h and lmaccess.h."""
 
 import contextlib
 import ctypes
@@ -105,8 +103,6 @@ def _text(found: ctypes.c_wchar_p) -> str:
 
 
 class ThisServer:
-    """The server that this runs on."""
-
     def is_domain_controller(self) -> bool:
         """True if its groups are those of the domain."""
         key = r"SYSTEM\CurrentControlSet\Control\ProductOptions"
@@ -130,11 +126,9 @@ class ThisServer:
         return _text(found)
 
     def join(self, group: str, member: str) -> None:
-        """Make `member` one of `group`."""
         self._change(_net.NetLocalGroupAddMembers, group, member, _MEMBER_IN_ALIAS)
 
     def leave(self, group: str, member: str) -> None:
-        """`member` is none of `group` any more."""
         self._change(_net.NetLocalGroupDelMembers, group, member, _MEMBER_NOT_IN_ALIAS)
 
     def number(self, key: str, name: str) -> int | None:
@@ -147,7 +141,6 @@ class ThisServer:
         return int(value) if kind == winreg.REG_DWORD else None
 
     def has_key(self, key: str) -> bool:
-        """True if the registry has a key."""
         try:
             winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key).Close()
         except FileNotFoundError:
@@ -178,7 +171,6 @@ class ThisServer:
         return _text(found)
 
     def set_key_access(self, key: str, descriptor: str) -> None:
-        """Change the access list of a key."""
         wanted = _READ_CONTROL | _WRITE_DAC
         with (
             winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key, 0, wanted) as opened,

@@ -31,8 +31,6 @@ _FOUR = tuple(
 
 
 class MapPage(msgspec.Struct, frozen=True, gc=False):
-    """One page of the map."""
-
     types: bytes
     """A flush type for each page of the database, PAGES_OF_MAP_PAGE of them."""
     dbtime: int | None
@@ -41,9 +39,7 @@ class MapPage(msgspec.Struct, frozen=True, gc=False):
 
 def parse_map_page(page: bytes, index: int) -> MapPage | None:
     """Page `index` (from 0) of the map; None where it is damaged, blank or cut: nothing is known.
-
-    Its checksum is that of a page of a database, its number `index`.
-    """
+    Its checksum is that of a page of a database, its number `index`."""
     if len(page) < MAP_PAGE or not any(page) or diagnose(page, index).fault is not None:
         return None
     dbtime = u64(page, _DBTIME_AT)
@@ -61,8 +57,6 @@ def types_of(pages: bytes | memoryview, page_size: int) -> bytes:
 
 
 class Differences(msgspec.Struct, frozen=True, gc=False):
-    """Comparison of some pages with the map."""
-
     pages: list[int]
     """Numbers of good pages whose type is another one, or that are blank and were written."""
     newer: bool

@@ -66,9 +66,11 @@ class DatabaseWalk:
         self._walk(catalogue, "table", parent_page=ROOT_PAGE, parent=_ROOT_ID)
         self._walk_tables()
         self._compare_with_shadow()
-        for name, values in self._names_of_values() if self._all_rows else ():
-            self._compare_values(name, values)
-        if not self._all_rows:
+        if self._all_rows:
+            names = {row.object_id: row.name for row in self._rows.values() if row.kind == TABLE}
+            for table, values in self._values.items():
+                self._compare_values(names.get(table, str(table)), values)
+        else:
             self._space.complete = False
         if not self._space.complete:
             self._report.remark("Which pages are used, free and lost was not compared.")
@@ -111,7 +113,6 @@ class DatabaseWalk:
     def _walk(
         self, tree: Tree, kind: str, *, parent_page: int, parent: int, table: int = 0
     ) -> None:
-        """A tree and its space."""
         self._own_space(tree, parent_page, parent)
         walk = TreeWalk(self._table, self._report, tree)
         orphan = b""
@@ -123,7 +124,7 @@ class DatabaseWalk:
             self._all_rows &= tree.object_id != CATALOGUE
             self._all_shadow &= tree.object_id != SHADOW
             if kind == "long values":
-                self._forget_values(table)
+                self._values.pop(table, None)  # not all are known, so none of them is missed
         self._report.tree(
             TreeFigures(
                 name=tree.name, kind=kind, object_id=tree.object_id, root=tree.root,
@@ -237,14 +238,6 @@ class DatabaseWalk:
             values.referred.clear()
             self._report.remark(f"{tree.name}: so many that references were not checked.")
         return digest.values[-1] if digest.values else before
-
-    def _forget_values(self, table: int) -> None:
-        """Not all long values of the table are known: none of them is missed."""
-        self._values.pop(table, None)
-
-    def _names_of_values(self) -> list[tuple[str, _Values]]:
-        names = {row.object_id: row.name for row in self._rows.values() if row.kind == TABLE}
-        return [(names.get(table, str(table)), held) for table, held in self._values.items()]
 
     def _compare_values(self, name: str, values: _Values) -> None:
         for value, number in values.referred.items():

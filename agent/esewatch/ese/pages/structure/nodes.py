@@ -85,11 +85,8 @@ def has_nodes(header: PageHeader) -> bool:
 
 
 def page_nodes(page: bytes, header: PageHeader) -> tuple[bytes, Nodes]:
-    """External header and nodes, whose keys are in order.
-
-    Raises PageDamageError where sizes and places are not possible, or overlap, or keys are not
-    in order.
-    """
+    """External header and nodes, whose keys are in order. Raises PageDamageError where sizes and
+    places are not possible, or overlap, or keys are not in order."""
     size = len(page)
     small = size <= LARGEST_SMALL
     base = 40 if small else 80

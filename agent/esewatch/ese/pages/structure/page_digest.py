@@ -1,7 +1,5 @@
-"""Digest of a page for the second look at it: keys at its ends, children, extents, rows.
-
-A page is read once, in the order of the file; trees are walked over the digests.
-"""
+"""Digest of a page for the second look at it: keys at its ends, children, extents, rows. A page is
+read once, in the order of the file; trees are walked over the digests."""
 
 import msgspec
 

@@ -23,11 +23,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class PageTable:
-    """Pages by number, from 1 on. 34 bytes of memory a page.
-
-    The order in which digests are written is that of the file; `digests` is read at random
-    afterwards.
-    """
+    """Pages by number, from 1 on. 34 bytes of memory a page. The order in which digests are written
+    is that of the file; `digests` is read at random afterwards."""
 
     def __init__(self, pages: int, digests: IO[bytes]) -> None:
         self.pages = pages

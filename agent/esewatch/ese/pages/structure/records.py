@@ -67,10 +67,8 @@ def catalogue_row(data: bytes) -> CatalogueRow:
 
 
 def references(found: list[bytes], *, small: bool) -> list[bytes]:
-    """Ids of the long values that records refer to, as keys of the tree of long values.
-
-    `small`: the page has at most 8 KiB. Raises PageDamageError.
-    """
+    """Ids of the long values that records refer to, as keys of the tree of long values. `small`:
+    the page has at most 8 KiB. Raises PageDamageError."""
     values: list[bytes] = []
     try:
         for data in found:

@@ -18,8 +18,6 @@ class StructureError(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TreeFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Size of a tree."""
-
     name: str
     kind: str
     """`root`, `table`, `index` or `long values`."""
@@ -50,7 +48,6 @@ class StructureReport:
         self.errors.append(StructureError(page_number=page_number, kind=kind, sentence=sentence))
 
     def tree(self, figures: TreeFigures) -> None:
-        """Keep the figures of a tree."""
         if len(self.trees) < MOST_TREES:
             self.trees.append(figures)
 

@@ -21,8 +21,6 @@ _POOLS: Final = (0, 1, SHELVED)
 
 
 class SpaceHeader(NamedTuple):
-    """The space header of a tree's root."""
-
     pages: int
     """Of a tree with one extent: how many pages it has, the root the first of them."""
     parent: int
@@ -35,8 +33,6 @@ class SpaceHeader(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Pages in a row."""
-
     last: int
     pages: int
     pool: int = 0

@@ -49,10 +49,8 @@ class SpaceUse:
                 self._owners[first : last + 1] = array("I", [object_id]) * count
 
     def hold(self, extents: Iterable[Extent], *, object_id: int, parent: int) -> None:
-        """The tree holds these pages ready for splits of its space trees.
-
-        They are its own or still its parent's.
-        """
+        """The tree holds these pages ready for splits of its space trees. They are its own or still
+        its parent's."""
         for first, last in self._pieces(extents, object_id):
             for number in range(first, last + 1):
                 owner = self._owners[number]

@@ -14,8 +14,6 @@ from esewatch.ese.pages.structure.report import StructureReport
 
 
 class Tree(NamedTuple):
-    """A tree to walk."""
-
     name: str
     """As a sentence names it: `table MSysObjects`."""
     root: int

@@ -4,22 +4,20 @@ from collections.abc import Iterable
 
 from prometheus_client.core import Metric
 
-from esewatch.advice.advise import Advice
 from esewatch.advice.forecast.forecast import Forecast
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.names import printable
 
 
-def advice_families(advice: Iterable[Advice]) -> list[Metric]:
-    """The families of `advice`, fresh, sorted by name."""
+def advice_families(advice: Iterable[Judgement]) -> list[Metric]:
     out = Samples()
     add_advice(out, advice)
     return out.families()
 
 
-def add_advice(out: Samples, advice: Iterable[Advice]) -> None:
-    """Add the samples of `advice`."""
+def add_advice(out: Samples, advice: Iterable[Judgement]) -> None:
     for each in advice:
         if each.tier != "watched":
             continue
@@ -27,7 +25,10 @@ def add_advice(out: Samples, advice: Iterable[Advice]) -> None:
         out.add("ese_database_verdict", {**labels, "verdict": each.verdict}, 1)
         _add_window(out, labels, each.window)
         out.add("ese_verification_deadline_seconds", labels, each.ledger.limit)
-        for name in sorted({found.finding for found in each.findings}):
+        # The silence that is only information alerts nobody; the verdict says it.
+        quiet = ("not_heard", "info")
+        told = {one.finding for one in each.findings if (one.finding, one.severity) != quiet}
+        for name in sorted(told):
             out.add("ese_finding", {**labels, "finding": name}, 1)
         for forecast in each.forecasts:
             _add_forecast(out, labels, forecast)
@@ -45,8 +46,7 @@ def _add_window(out: Samples, labels: Labels, window: WindowAdvice) -> None:
 
 def _add_forecast(out: Samples, labels: Labels, forecast: Forecast) -> None:
     """Add a forecast, rounded to the second and to a part in ten thousand: it is no more
-    precise.
-    """
+    precise."""
     of_task = {**labels, "task": forecast.task}
     out.add("ese_pass_progress_ratio", of_task, _rounded(forecast.progress, 4))
     for confidence, time in (("p50", forecast.p50), ("p90", forecast.p90)):

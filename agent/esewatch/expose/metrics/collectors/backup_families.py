@@ -15,7 +15,6 @@ from esewatch.names import printable
 
 
 def add_sets(out: Samples, labels: Labels, instance: Instance) -> None:
-    """Add the backups of an instance as a whole."""
     for kind, totals in sorted(instance.backup_sets.items()):
         of_kind = {**labels, "kind": kind}
         out.add("ese_backup_set_bytes_total", of_kind, totals.bytes_total)
@@ -44,10 +43,8 @@ def sets_by_database(
 def snapshots_by_database(
     state: State, settings: Settings, backups: Mapping[tuple[str, str], Backups]
 ) -> Mapping[DatabaseKey, Mapping[str, BackupTotals]]:
-    """Totals, by kind, of the shadow copies of the instance or the process of each database.
-
-    Only where that has no other database: a shadow copy names none. `backups` are by instance.
-    """
+    """Totals, by kind, of the shadow copies of the instance or the process of each database. Only
+    where that has no other database: a shadow copy names none. `backups` are by instance."""
     owned: dict[tuple[str, str], list[DatabaseKey]] = {}
     for key, database in state.databases.items():
         for name in {instance_key(database), process_key(database)}:
@@ -62,7 +59,6 @@ def snapshots_by_database(
 
 
 def add_backup_jobs(out: Samples, state: State) -> None:
-    """Add the slowdown of backup jobs, for the computers of the state's hosts."""
     by_events: dict[str, list[BackupSet]] = {}
     for instance in state.instances.values():
         if instance.backup_events:

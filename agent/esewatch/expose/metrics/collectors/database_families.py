@@ -18,6 +18,7 @@ from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.fold.passes.passes import TASKS, TaskSummary
+from esewatch.fold.state.acknowledgements import REPAIR, failure, up_to
 from esewatch.fold.state.damage import NOT_FATAL, known_damage
 from esewatch.fold.state.state import (
     BAD_KINDS,
@@ -58,11 +59,10 @@ class Traits(NamedTuple):
 def add_database(
     out: Samples, database: Database, facts: Derived, traits: Traits, now: float
 ) -> None:
-    """Add all series of one database."""
     labels = {"computer": printable(database.computer), "database": printable(database.database)}
     watched = facts.tier == "watched"
     _add_page_errors(out, labels, database, zero_born=watched)
-    damage = known_damage(database, facts.told.damage)
+    damage = known_damage(database, facts.told.damage, facts.told.around.mended)
     _add_bad_pages(out, labels, facts.bad_pages, zero_born=watched)
     _add_damage(out, labels, damage, {*database.damage, *facts.told.damage} if watched else set())
     if facts.tier == "ignored":
@@ -82,7 +82,8 @@ def add_database(
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
-    patched = database.patched_last if database.patched_last > database.acknowledged else None
+    repaired = database.patched_last > up_to(database, REPAIR)
+    patched = database.patched_last if repaired else None
     out.add("ese_page_patched_last_timestamp_seconds", labels, patched)
     if not watched:
         return
@@ -93,7 +94,7 @@ def add_database(
             continue
         of_task = {**labels, "task": task}
         running = view.running(now, traits.stale_seconds)
-        _add_task(out, of_task, view, running, database.acknowledged)
+        _add_task(out, of_task, view, running, up_to(database, failure(task)))
         if task in SCANS:
             _add_scan(out, of_task, database, task)
     _add_work(out, labels, database)
@@ -148,9 +149,8 @@ def _add_bad_pages(
 def _add_damage(
     out: Samples, labels: Labels, known: Mapping[DamageKind, Damage], had: Set[DamageKind]
 ) -> None:
-    """Add the unresolved damage, and with 0 the kinds that it `had`, as a sign that they
-    are gone.
-    """
+    """Add the unresolved damage, and with 0 the kinds that it `had`, as a sign that they are
+    gone."""
     counts: dict[str, int] = {kind: known[kind].count if kind in known else 0 for kind in had}
     counts.update((kind, damage.count) for kind, damage in known.items())
     mild = counts.pop(NOT_FATAL, None)
@@ -223,7 +223,7 @@ def _add_task(
         out.add("ese_pass_last_invocations", labels, last.invocations)
         of_run = last.run_bad_checksums
         bad = of_run if last.bad_checksums is None else last.bad_checksums
-        out.add("ese_pass_last_bad_checksums", labels, bad)
+        out.add("ese_pass_last_bad_checksums", labels, bad if (bad or 0) >= 0 else None)
 
 
 def _add_scan(out: Samples, labels: Labels, database: Database, task: str) -> None:

@@ -1,21 +1,8 @@
 """The thresholds of the configuration as metrics, which the alert rules compare with."""
 
-from esewatch.config import (
-    EseutilLogs,
-    NtbackupLogs,
-    PageScan,
-    Policy,
-    Settings,
-    SqlserverLogs,
-    policy_for,
-    rule_for,
-)
+from esewatch.config import Policy, Settings, policy_for, rule_for
 from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.fold.state.state import Database
-from esewatch.names import printable
-
-NOW_AND_THEN = (EseutilLogs, NtbackupLogs, PageScan, SqlserverLogs)
-"""Sources that report only when a file was checked: their silence means nothing."""
 
 
 def _shared(policy: Policy) -> dict[str, float]:
@@ -30,16 +17,13 @@ def _shared(policy: Policy) -> dict[str, float]:
 
 
 def add_default_policy(out: Samples, settings: Settings) -> None:
-    """Add the thresholds of all databases that have none of their own."""
     for name, threshold in _shared(settings.policy).items():
         out.add(f"esewatch_policy_default_{name}", {}, threshold)
 
 
 def database_policy(database: Database, settings: Settings) -> dict[str, float]:
-    """The thresholds of one database by metric, where they differ from the common ones.
-
-    A threshold that only the others have is infinite.
-    """
+    """The thresholds of one database by metric, where they differ from the common ones. A threshold
+    that only the others have is infinite."""
     policy = policy_for(settings, database.database, database.computer)
     rule = rule_for(settings, database.computer, database.database)
     default = _shared(settings.policy)
@@ -55,12 +39,3 @@ def database_policy(database: Database, settings: Settings) -> dict[str, float]:
     if rule is not None and rule.storage == "das":
         found["esewatch_policy_direct_attached"] = 1
     return found
-
-
-def add_source_policy(out: Samples, settings: Settings) -> None:
-    """Add the time after which each configured source of logs or counters counts as silent."""
-    for source in settings.sources:
-        if not isinstance(source, NOW_AND_THEN):
-            labels = {"source": printable(source.name)}
-            silent = settings.policy.source_silent
-            out.add("esewatch_policy_source_silent_seconds", labels, silent)

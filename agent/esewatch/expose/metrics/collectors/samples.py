@@ -28,12 +28,16 @@ class Samples:
         """Take ready-made samples of the metric `name`, such as the buckets of a histogram."""
         self._by_name.setdefault(name, []).extend(samples)
 
+    def drop(self, labels: Labels) -> None:
+        """Leave out what has all of these labels."""
+        for name, samples in self._by_name.items():
+            kept = [each for each in samples if not labels.items() <= each.labels.items()]
+            self._by_name[name] = kept
+
     def __iter__(self) -> Iterator[Sample]:
-        """All samples."""
         return chain.from_iterable(self._by_name.values())
 
     def families(self) -> list[Metric]:
-        """Families that have samples, sorted by name."""
         result = []
         for name, samples in sorted(self._by_name.items()):
             if samples:

@@ -12,7 +12,6 @@ from esewatch.names import printable
 
 
 def add_sql_databases(out: Samples, state: State, settings: Settings) -> None:
-    """Add the databases of SQL Server, each with its threshold."""
     for _, entry in sorted(state.sql_databases.items()):
         labels = {"computer": printable(entry.computer), "database": printable(entry.database)}
         out.add("sqlserver_database_first_seen_timestamp_seconds", labels, entry.first_seen)

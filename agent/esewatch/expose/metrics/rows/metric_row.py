@@ -1,13 +1,14 @@
 """The fields of a row of the catalogue, and the meaning of each label."""
 
-from typing import Literal, NamedTuple
-
-Type = Literal["gauge", "counter", "histogram"]
+import re
+from itertools import chain
+from typing import NamedTuple
 
 D = ("computer", "database")
 I = ("computer", "ese_instance")  # noqa: E741 - the contract's own letter
 S = ("source",)
 V = ("computer", "device")
+_LETTERS = {"D": D, "I": I, "S": S, "V": V}
 
 LABELS = {
     "computer": "Computer that logged the record: lower case, first DNS label.",
@@ -44,26 +45,24 @@ LABELS = {
     "name": "Name of the performance object or counter.",
     "version": "Version of esewatch.",
     "python_version": "Version of the Python that runs it.",
-    "kernel": "compiled, numpy or python: the kernel that verifies the checksums of pages.",
+    "kernel": "compiled or python: the kernel that verifies the checksums of pages.",
     "le": "Upper bound of the bucket, in seconds.",
 }
-"""Label -> meaning of its values."""
 
 
 class MetricRow(NamedTuple):
     """One metric. `what` is one sentence, `origin` completes "From ..."."""
 
     name: str
-    type: Type
+    type: str
     labels: tuple[str, ...]
     what: str
     origin: str
-    unit: str = ""
+    unit: str
     """Base unit as OpenMetrics knows it: the last part of the name without `_total`."""
 
     @property
     def help(self) -> str:
-        """The HELP text: the sentence, then the origin."""
         return f"{self.what} From {self.origin}."
 
     @property
@@ -72,15 +71,15 @@ class MetricRow(NamedTuple):
         return self.name.removesuffix("_total") if self.type == "counter" else self.name
 
 
-def gauge(name: str, labels: tuple[str, ...], what: str, origin: str) -> MetricRow:
-    """Row of a gauge; the unit is the last part of the name."""
-    return MetricRow(name, "gauge", labels, what, origin, _unit(name))
+def rows(table: str) -> tuple[MetricRow, ...]:
+    """The rows of a table: a line of type, name and labels, the HELP text indented below it."""
+    return tuple(map(_row, re.split(r"\n(?=\S)", table.strip())))
 
 
-def counter(name: str, labels: tuple[str, ...], what: str, origin: str) -> MetricRow:
-    """Row of a counter; the unit is the last part of the name before `_total`."""
-    return MetricRow(name, "counter", labels, what, origin, _unit(name.removesuffix("_total")))
-
-
-def _unit(name: str) -> str:
-    return next((unit for unit in ("seconds", "bytes") if name.endswith(f"_{unit}")), "")
+def _row(text: str) -> MetricRow:
+    head, *lines = text.splitlines()
+    type_, name, *labels = head.split()
+    what, origin = " ".join(map(str.strip, lines)).removesuffix(".").rsplit(" From ", 1)
+    unit = re.search("_(seconds|bytes)$", name.removesuffix("_total"))
+    flat = chain.from_iterable(_LETTERS.get(label, (label,)) for label in labels)
+    return MetricRow(name, type_, tuple(flat), what, origin, unit[1] if unit else "")

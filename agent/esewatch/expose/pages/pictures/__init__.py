@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 from markupsafe import Markup
 
-from esewatch.advice.advise import Advice
 from esewatch.advice.history.history import History
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Policy
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.pictures.draw import (
@@ -38,26 +38,16 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True):
     timeline: Markup | None = None
     """The last 14 nights."""
     window_bar: Markup | None = None
-    """The window within a day, and what used it."""
     sparkline: Markup | None = None
-    """The ratio of pages read to pages freed."""
     forecast: Markup | None = None
-    """Forecast of the ends of the running passes."""
     why_not: Mapping[Name, str] = {}
 
 
 def pictures(
-    history: History,
-    advice: Advice | None,
-    figures: DatabaseFigures,
-    policy: Policy,
-    now: float,
+    history: History, advice: Judgement | None, figures: DatabaseFigures, policy: Policy, now: float
 ) -> Pictures:
-    """All of one database as of `now` (epoch seconds, finite).
-
-    `history` is a whole one (`advice.history.history`), not its outline. `advice` is None where
-    none is made yet.
-    """
+    """All of one database as of `now` (epoch seconds, finite). `history` is a whole one
+    (`advice.history.history`), not its outline. `advice` is None where none is made yet."""
     drawn: dict[Name, Markup | str] = {
         "timeline": _timeline(history, now),
         "window_bar": _window_bar(history, advice, now),
@@ -78,7 +68,7 @@ def _timeline(history: History, now: float) -> Markup | str:
     return f"No maintenance and no backup is known in the last {NIGHTS} nights."
 
 
-def _window_bar(history: History, advice: Advice | None, now: float) -> Markup | str:
+def _window_bar(history: History, advice: Judgement | None, now: float) -> Markup | str:
     if history.model != "window":
         return f"{no_window(history.model)}."
     found = window_use(history, advice.window if advice is not None else None, now)
@@ -96,7 +86,7 @@ def _sparkline(history: History, policy: Policy, now: float) -> Markup | str:
     return ratio_sparkline(days, policy)
 
 
-def _forecast(advice: Advice | None, now: float) -> Markup | str:
+def _forecast(advice: Judgement | None, now: float) -> Markup | str:
     if advice is None:
         return "No forecast is made yet."
     if any(map(is_told, advice.forecasts)):

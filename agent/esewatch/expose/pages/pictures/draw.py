@@ -19,18 +19,92 @@ from esewatch.config.calendar import CALENDAR
 from esewatch.expose.formatting import count, duration, time_tag
 from esewatch.expose.pages.pictures.measures import NOON, RatioDay, WindowUse
 from esewatch.expose.pages.pictures.nights import Kind, Night, Nights, Span, Stop
-from esewatch.expose.pages.pictures.svg import (
-    axis,
-    bar,
-    box,
-    figure,
-    key,
-    labels,
-    path,
-    picture,
-    thousandths,
-    tick,
-)
+
+WIDE = 1000
+LEAST = 5
+"""Shorter work is drawn this long, to be visible."""
+
+
+def thousandths(share: float) -> int:
+    """0 to 1000 of a share of the width; 0 for what is no number."""
+    return round(WIDE * min(1.0, max(0.0, share))) if math.isfinite(share) else 0
+
+
+def bar(start: float, end: float, y: int) -> str:
+    """The part of a path that draws one bar between two shares of the width, never too short."""
+    left, right = thousandths(start), thousandths(end)
+    if right - left < LEAST:
+        left = min(left, WIDE - LEAST)
+        right = left + LEAST
+    return f"M{left} {y}H{right}"
+
+
+def box(start: float, end: float, y: int, height: int) -> str:
+    """The part of a path that draws one rectangle; `y` is its upper edge."""
+    left, right = thousandths(start), thousandths(end)
+    return f"M{left} {y}H{max(right, left + 1)}v{height}H{left}z"
+
+
+def tick(share: float, y: int, height: int) -> str:
+    return f"M{thousandths(share)} {y}v{height}"
+
+
+def path(kind: str, parts: Iterable[str]) -> Markup:
+    """All of one kind as one path; nothing if there is none."""
+    drawn = "".join(parts)
+    return Markup('<path class="p-{}" d="{}"/>').format(kind, drawn) if drawn else Markup("")
+
+
+def axis(words: Sequence[str]) -> Markup:
+    """Words above the bars, evenly over the width."""
+    last = len(words) - 1
+    return Markup('<g class="p-axis">{}</g>').format(
+        Markup("").join(
+            Markup('<text x="{}%" y="12">{}</text>').format(round(100 * at / last), word)
+            for at, word in enumerate(words)
+        )
+    )
+
+
+def labels(lines: Iterable[tuple[int, str]]) -> Markup:
+    """Words left of the bars, each at its height."""
+    return Markup('<g class="p-labels">{}</g>').format(
+        Markup("").join(Markup('<text y="{}">{}</text>').format(y, word) for y, word in lines)
+    )
+
+
+def picture(kind: str, title: str, height: int, texts: Iterable[Markup], drawn: Markup) -> Markup:
+    """An image: `texts` at their own size, over all its width what is `drawn`."""
+    return Markup(
+        '<svg class="p-svg p-{}" role="img" width="100%" height="{}"><title>{}</title>{}'
+        '<svg viewBox="0 0 1000 {}" preserveAspectRatio="none" width="100%" height="{}">{}</svg>'
+        "</svg>"
+    ).format(kind, height, title, Markup("").join(texts), height, height, drawn)
+
+
+def key(entries: Iterable[tuple[str, str]]) -> Markup:
+    """The legend: each kind, with a piece of it."""
+    return Markup('<ul class="p-key">{}</ul>').format(
+        Markup("").join(_swatch(kind, word) for kind, word in entries)
+    )
+
+
+def _swatch(kind: str, text: str) -> Markup:
+    shape = "M1 1H23V11H1z" if kind == "window" else "M12 1v10" if kind in UPRIGHT else "M0 6H24"
+    return Markup('<li><svg class="p-swatch" aria-hidden="true">{}</svg> {}</li>').format(
+        path(kind, [shape]), text
+    )
+
+
+UPRIGHT = frozenset({"stop", "failed", "now", "due"})
+
+
+def figure(caption: str, *content: Markup) -> Markup:
+    """A picture under its caption, with its legend and its text."""
+    return Markup('<figure class="picture"><figcaption>{}</figcaption>{}</figure>').format(
+        caption, Markup("").join(content)
+    )
+
 
 WORDS: dict[Kind, str] = {
     "window": "window",
@@ -41,10 +115,8 @@ WORDS: dict[Kind, str] = {
 }
 TASKS = {"defrag": "Defragmentation", "checksum": "Scan"}
 TOP = 18
-"""Pixels above the bars, for the axis."""
 ROW = 26
 LINE = 13
-"""Pixels that a line of text takes."""
 LANES: dict[Kind, int] = {"defrag": 8, "scan": 14, "backup": 20, "unknown": 14}
 """Pixels from the top of a row to the middle of a bar."""
 DAY = 86400.0
@@ -59,7 +131,6 @@ CURVE = 90
 
 
 def timeline(found: Nights) -> Markup:
-    """The nights (at least one) as rows from noon to noon, and the same figures as a table."""
     zone = zoneinfo.ZoneInfo(found.zone)
     rows = list(enumerate(found.nights))
     names = ((TOP + ROW * at + 17, _night(night, zone, short=True)) for at, night in rows)
@@ -135,8 +206,7 @@ def window_bar(found: WindowUse) -> Markup:
 
 def ratio_sparkline(days: Sequence[RatioDay], policy: Policy) -> Markup:
     """The 7-day ratio, on a log scale with the band of the policy; at least one of `days` has a
-    ratio.
-    """
+    ratio."""
     low, high = sorted((_fit(policy.ratio_low), _fit(policy.ratio_high)))
     known = [(at, day, day.ratio) for at, day in enumerate(days) if day.ratio is not None]
     shown = [_fit(ratio) for _, _, ratio in known if math.isfinite(ratio)]
@@ -217,12 +287,10 @@ def forecast_bar(found: Iterable[Forecast], now: float) -> Markup:
 
 
 def is_told(each: Forecast) -> bool:
-    """True if there is a date to draw."""
     return _is_date(each.p50) and _is_date(each.p90)
 
 
 def untold(each: Forecast) -> tuple[str, str]:
-    """The task, and why there is no date."""
     return TASKS.get(each.task, each.task), each.reason or "no forecast"
 
 
@@ -235,7 +303,6 @@ def _is_date(time: float | None) -> bool:
 
 
 def _done_by(each: Forecast, now: float) -> tuple[str, Markup]:
-    """The forecast, in words for the image and in full."""
     task, p50, p90 = TASKS.get(each.task, each.task), each.p50 or now, each.p90 or now
     done = ""
     if each.progress is not None and math.isfinite(each.progress):
@@ -366,7 +433,6 @@ def _spans_text(spans: Sequence[Span], zone: zoneinfo.ZoneInfo) -> str:
 
 
 def _fit(ratio: float) -> float:
-    """Within what a scale can hold."""
     return min(MOST_RATIO, max(LEAST_RATIO, ratio))
 
 

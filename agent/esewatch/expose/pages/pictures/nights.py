@@ -1,8 +1,5 @@
-"""Activity of the last nights: values, drawn by `draw.timeline`.
-
-A night lasts from noon to noon in the window's time zone (UTC without a window), so it may have 23
-or 25 hours.
-"""
+"""Activity of the last nights: values, drawn by `draw.timeline`. A night lasts from noon to noon in
+the window's time zone (UTC without a window), so it may have 23 or 25 hours."""
 
 import datetime
 import math
@@ -23,8 +20,7 @@ from esewatch.fold.state.state import Pass
 Kind = Literal["window", "defrag", "scan", "backup", "unknown"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """`unknown`: events are missing or not read, or nothing was heard yet: there may have been more
-than is shown.
-"""
+than is shown."""
 NIGHTS = 14
 MOST_SPANS = (6, 4, 2)
 """Of one kind in a night; the nearest are taken together beyond it. As many of these as are enough
@@ -44,9 +40,7 @@ class Span(NamedTuple):
 
 class Stop(NamedTuple):
     """Work that ended before its pass was complete (704, 725, 726, 745, 746, an instance stopped).
-
-    `failed`: it ended with an error.
-    """
+    `failed`: it ended with an error."""
 
     time: float
     kind: Kind
@@ -74,7 +68,6 @@ class Nights(msgspec.Struct, frozen=True, kw_only=True):
     nights: tuple[Night, ...] = ()
 
     def any_of(self, kind: Kind) -> bool:
-        """True if there is anything of `kind`."""
         return any(night.spans[kind] for night in self.nights)
 
 
@@ -105,10 +98,8 @@ def nights(history: History, now: float) -> Nights:
 def spans_of(
     history: History, since: float, until: float, now: float
 ) -> dict[Kind, list[tuple[float, float]]]:
-    """(start, end) of each kind between two times, sorted, disjoint.
-
-    Running work lasts to `now`, or until it was not heard of for two windows (7 days).
-    """
+    """(start, end) of each kind between two times, sorted, disjoint. Running work lasts to `now`,
+    or until it was not heard of for two windows (7 days)."""
     stale = two_windows(history.window)
     lost = [(first, last) for first, last, _ in history.event_gaps]
     if history.first_seen > 0:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from esewatch.advice.advise import Advice
 from esewatch.advice.base.finding import DAMAGE_WORDS, Proof, counted
 from esewatch.advice.history.history import History
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config.calendar import CALENDAR
 from esewatch.expose.formatting import VERIFIERS, count, duration, tidy
@@ -28,11 +28,11 @@ _ALONE = frozenset({"bad_pages", "quiet"})
 _MOST_PAGES = 2**40
 
 
-def sentence(figures: DatabaseFigures, advice: Advice | None, history: History, now: float) -> str:
+def sentence(
+    figures: DatabaseFigures, advice: Judgement | None, history: History, now: float
+) -> str:
     """Plain text, one sentence with a full stop; dates are in UTC, with the year if not this one.
-
-    The number of verified pages is what the verifying scan itself counted, else it is not said.
-    """
+    The number of verified pages is what the verifying scan itself counted, else it is not said."""
     parts = [
         *_pages(figures, advice, history, now),
         _window(figures, advice, history),
@@ -58,7 +58,7 @@ def day_text(time: float, now: float) -> str:
 
 
 def _pages(
-    figures: DatabaseFigures, advice: Advice | None, history: History, now: float
+    figures: DatabaseFigures, advice: Judgement | None, history: History, now: float
 ) -> list[str]:
     """The known facts about its pages, the worst first."""
     proof = max(
@@ -79,17 +79,25 @@ def _pages(
         parts.append(f"writes at risk: {findings['writes_at_risk']}")
     if figures.behind:
         parts.append(BEHIND)
-    parts.append(_verified(proof, bool(bad or corrected), advice, history, now))
+    lost = advice is not None and advice.ledger.unknown_since is not None
+    blind = lost or figures.behind or figures.verdict == "blind"
+    parts.append(_verified(proof, bool(bad or corrected), advice, history, now, blind=blind))
     if not bad and proof is not None:
-        lost = advice is not None and advice.ledger.unknown_since is not None
-        parts.append(NONE_KNOWN if lost or figures.behind else "0 bad")
+        parts.append(NONE_KNOWN if blind else "0 bad")
     return parts
 
 
 def _verified(
-    proof: Proof | None, is_bad: bool, advice: Advice | None, history: History, now: float
+    proof: Proof | None,
+    is_bad: bool,
+    advice: Judgement | None,
+    history: History,
+    now: float,
+    *,
+    blind: bool,
 ) -> str:
-    """Beside a known bad page no page is said to be good: only when last none was met."""
+    """Beside a known bad page no page is said to be good: only when last none was met. Where it is
+    `blind` the date of the last verification stays, the word does not (semantics.md 5a)."""
     findings = {each.finding for each in advice.findings} if advice is not None else ()
     lost = advice.ledger.unknown_since if advice is not None else None
     unknown = f"unknown since {day_text(lost, now)}: events are missing; " if lost else ""
@@ -106,10 +114,12 @@ def _verified(
         said = f"last verified without a bad page {what}{pages}"
         return f"{unknown}{said}{_clears_none(proof, advice)}{late}"
     every = "all pages" if seen is None else f"all {count(seen)} pages"
-    return f"{unknown}{every} {'last verified' if unknown or late else 'verified'} {what}{late}"
+    if blind:
+        return f"{unknown}the last verification of {every} was {what}{late}"
+    return f"{every} {'last verified' if late else 'verified'} {what}{late}"
 
 
-def _clears_none(proof: Proof, advice: Advice | None) -> str:
+def _clears_none(proof: Proof, advice: Judgement | None) -> str:
     """For a backup that is younger than the known bad pages: it reads pages and clears none."""
     if advice is None or proof.by != "streaming_backup":
         return ""
@@ -118,7 +128,6 @@ def _clears_none(proof: Proof, advice: Advice | None) -> str:
 
 
 def _pages_seen(proof: Proof, history: History) -> int | None:
-    """Pages counted by the scan that is the proof."""
     if proof.by != "online_scan":
         return None
     seen: Iterable[int | None] = (
@@ -127,7 +136,7 @@ def _pages_seen(proof: Proof, history: History) -> int | None:
     return next((pages for pages in seen if pages and 0 < pages <= _MOST_PAGES), None)
 
 
-def _window(figures: DatabaseFigures, advice: Advice | None, history: History) -> str:
+def _window(figures: DatabaseFigures, advice: Judgement | None, history: History) -> str:
     if figures.model != "window":
         return f"no window: {NO_WINDOW.get(figures.model, figures.model)}"
     configured = history.window.duration if history.window is not None else None
@@ -137,7 +146,7 @@ def _window(figures: DatabaseFigures, advice: Advice | None, history: History) -
     return f"{window}, {_advised(advice.window)}"
 
 
-def _moved(advice: Advice | None) -> str:
+def _moved(advice: Judgement | None) -> str:
     """A better time for its scan, where the scan collides with another one on the same disks."""
     if advice is None or advice.slot is None:
         return ""

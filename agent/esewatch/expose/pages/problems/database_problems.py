@@ -37,12 +37,9 @@ _JOB = {"ESE": "MSExchange Database", "ESENT": "Database"}
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A database that is shown, with the values derived from it."""
-
     database: Database
     tier: str
     member: Member
-    verified: bool
     unlogged: str
     """Events that its scans must have logged, and that the log does not have; empty if none."""
 
@@ -54,7 +51,6 @@ def of_databases(
     hidden: Iterable[Hidden],
     rules: RuleSettings,
 ) -> Iterator[Problem]:
-    """Problems of each watched database, and of each computer."""
     watched = [each for each in known if each.tier == "watched"]
     on = Counter(each.database.computer for each in watched if each.member.model == "window")
     for each in watched:
@@ -113,8 +109,7 @@ def _device(each: Known, on: Counter[str], rules: RuleSettings) -> Problem:
 
 def _level(each: Known) -> Iterator[Problem]:
     """Passes must have been resumed or progress reported, and no event says so: the level is too
-    low.
-    """
+    low."""
     if not each.unlogged:
         return
     yield about(
@@ -201,7 +196,6 @@ def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Ite
 
 
 def _namesakes(state: State, settings: Settings) -> Iterator[Problem]:
-    """Several machines behind one short name."""
     for each in namesakes(state.hosts, settings):
         other = each.others[0]
         alias = f"computers: {{{quoted(other)}: {quoted(each.keeper)}}}"
@@ -215,7 +209,6 @@ def _namesakes(state: State, settings: Settings) -> Iterator[Problem]:
 
 
 def _names(host: Host, state: State, settings: Settings) -> Iterator[Problem]:
-    """One machine behind two labels."""
     whole = settings.computer_label == "fqdn"
     if whole and "." not in host.computer and ":" not in host.computer:
         longer = sorted(name for name in state.hosts if name.startswith(host.computer + "."))
@@ -229,7 +222,6 @@ def _names(host: Host, state: State, settings: Settings) -> Iterator[Problem]:
                 setting=f"computers: {{{quoted(host.computer)}: {quoted(longer[0])}}}"
                 if (host.computer + longer[0]).isprintable()
                 else "",
-                needs_person=True,
             )
 
 

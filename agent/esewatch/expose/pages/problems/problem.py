@@ -10,47 +10,19 @@ from esewatch.expose.formatting import tidy
 from esewatch.fold.state.state import Database
 
 MAX_NAMED = 3
-"""Names that a sentence lists."""
 
 ProblemName = Literal[
-    "backup_unseen",
-    "clock_skew",
-    "computer_ambiguous",
-    "configuration_wrong",
+    "backup_unseen", "clock_skew", "computer_ambiguous", "computer_silent", "configuration_wrong",
     "copy_role_unknown",
-    "counters_foreign",
-    "counters_hidden",
-    "counters_missing",
-    "daemon_silent",
-    "databases_dropped",
-    "device_unknown",
-    "disk_counters_missing",
-    "event_level_low",
-    "journal_damaged",
-    "journal_missing",
-    "journal_unwritable",
-    "log_folder_unknown",
-    "log_short",
-    "mailboxes_unknown",
-    "never_verified",
-    "no_permission",
-    "nothing_configured",
-    "path_hangs",
-    "path_matches_nothing",
-    "records_missed",
-    "rule_unused",
-    "snapshot_never",
-    "snapshot_old",
-    "source_behind",
-    "source_down",
-    "source_empty",
-    "source_not_taken_up",
-    "source_silent",
-    "time_zone_assumed",
-    "date_order_assumed",
-    "unreadable_input",
-    "window_unknown",
-]
+    "counters_foreign", "counters_hidden", "counters_missing", "daemon_silent", "databases_dropped",
+    "device_unknown", "disk_counters_missing", "event_level_low", "journal_damaged",
+    "journal_missing", "journal_unwritable", "log_folder_unknown", "log_short", "mailboxes_unknown",
+    "never_verified", "no_permission", "nothing_configured", "path_hangs", "path_matches_nothing",
+    "records_missed", "rule_unused", "snapshot_never", "snapshot_old", "source_behind",
+    "source_down", "source_empty", "source_not_taken_up", "time_zone_assumed",
+    "time_zone_contradicted",
+    "date_order_assumed", "unreadable_input", "window_unknown",
+]  # fmt: skip
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,11 +40,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sentence: str
     command: str = ""
     setting: str = ""
-    needs_person: bool
+    needs_person: bool = msgspec.field(default_factory=lambda: True)
+    """By a factory, so that it is written where it is true, too."""
 
     @property
     def whose(self) -> str:
-        """Source, computer and database, as far as it has them."""
         return " ".join(part for part in (self.source, self.computer, self.database) if part)
 
 
@@ -119,7 +91,6 @@ def about(
     setting: str = "",
     needs_person: bool = False,
 ) -> Problem:
-    """A problem of one database."""
     return Problem(
         problem=problem,
         computer=database.computer,

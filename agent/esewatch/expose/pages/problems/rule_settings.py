@@ -16,21 +16,16 @@ _SHARED = frozenset(DatabaseRule.__struct_fields__) - {"match", "computer"}
 
 
 class RuleSettings:
-    """The rules of the known databases, and the lines that were given for them so far."""
-
     def __init__(self, settings: Settings, state: State) -> None:
         self._settings = settings
         keys = [*state.databases, *state.sql_databases]
         self._fits = Counter(id(rule_for(settings, *key)) for key in keys)
         self._given: dict[DatabaseKey, ProblemName] = {}
         self._dumped: dict[tuple[int, ProblemName, bool], str] = {}
-        """Text of keys by rule and problem, which changes the same for every database.
-
-        YAML is slow, and databases may be thousands.
-        """
+        """Text of keys by rule and problem, which changes the same for every database. YAML is
+        slow, and databases may be thousands."""
 
     def is_used(self, rule: DatabaseRule) -> bool:
-        """True if a known database has this rule."""
         return self._fits[id(rule)] > 0
 
     def setting(self, database: Database, problem: ProblemName, **changes: Any) -> str:

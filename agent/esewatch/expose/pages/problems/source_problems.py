@@ -7,16 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from esewatch.advice.base.finding import counted
 from esewatch.advice.base.staleness import DAY, two_windows
+from esewatch.advice.findings.silence import hearings, silences
 from esewatch.config import (
     Disks,
-    Exporter,
     Kafka,
-    LogFiles,
     PageScan,
     Settings,
     SourceSettings,
-    WindowsCounters,
-    WindowsLog,
 )
 from esewatch.expose.formatting import duration, size
 from esewatch.expose.pages.problems.problem import Problem, listed_names
@@ -44,7 +41,6 @@ EMPTY_SECONDS = 3600.0
 """The wait for a log or counter source without data."""
 
 SHOWN_OF_A_PATH = 60
-"""Characters of a path that is too long."""
 
 GAP_DAYS = 28
 """Records that were missed longer ago are no longer reported."""
@@ -54,8 +50,7 @@ GROUPS = {
     "windows_counters": "Add-LocalGroupMember -SID S-1-5-32-558 -Member 'NT SERVICE\\esewatch'",
 }
 """Access rights for the account of the service (docs/windows.md), by type of source: Event Log
-Readers, Performance Monitor Users, by number because their names are translated.
-"""
+Readers, Performance Monitor Users, by number because their names are translated."""
 
 
 def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem]:
@@ -65,14 +60,12 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
             problem="nothing_configured",
             sentence="no source of events or counters is configured, so no database is watched",
             setting="sources: [{type: evtx, path: '/logs/*.evtx'}]",
-            needs_person=True,
         )
     if now < EARLIEST_NOW:
         yield Problem(
             problem="clock_skew",
             sentence="the clock of this machine is before 2026, which cannot be",
             command="w32tm /resync" if sys.platform == "win32" else "timedatectl set-ntp true",
-            needs_person=True,
         )
     for entry in settings.sources:
         source = state.sources.get(entry.name)
@@ -81,6 +74,13 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
     for _, channel in sorted(state.channels.items()):
         yield from _missed(channel, now)
     yield from _dropped(state, settings)
+    for computer, found in silences(hearings(state, settings, now)).computers.items():
+        yield Problem(
+            problem="computer_silent",
+            computer=computer,
+            sentence=found.sentence,
+            needs_person=found.severity != "info",
+        )
 
 
 def _dropped(state: State, settings: Settings) -> Iterator[Problem]:
@@ -89,14 +89,12 @@ def _dropped(state: State, settings: Settings) -> Iterator[Problem]:
             problem="databases_dropped",
             sentence=sentence,
             setting=f"max_databases: {2 * settings.max_databases}",
-            needs_person=True,
         )
     if sentence := long_path_sentence(state):
-        yield Problem(problem="databases_dropped", sentence=sentence, needs_person=True)
+        yield Problem(problem="databases_dropped", sentence=sentence)
 
 
 def dropped_sentence(state: State) -> str:
-    """The number of names beyond `max_databases` that were dropped, and some; or empty."""
     long = long_paths(state)
     beyond = state.databases_dropped - len(long)
     if beyond <= 0:
@@ -112,7 +110,6 @@ def dropped_sentence(state: State) -> str:
 
 
 def long_path_sentence(state: State) -> str:
-    """The number of databases whose path is too long, and some, and what to do; or empty."""
     long = long_paths(state)
     if not long:
         return ""
@@ -125,7 +122,6 @@ def long_path_sentence(state: State) -> str:
 
 
 def _some(pairs: Iterable[tuple[str, str]]) -> str:
-    """The first dropped names, each with its computer."""
     return listed_names(
         [f"{name} on {computer}" if name else computer for computer, name in sorted(pairs)]
     )
@@ -167,12 +163,10 @@ def _down(entry: SourceSettings) -> Problem:
         source=entry.name,
         sentence="it cannot be read; the log of esewatch says why",
         command=GROUPS.get(entry.type, _search_log(entry.name)),
-        needs_person=True,
     )
 
 
 def _search_log(words: str) -> str:
-    """The command that finds these words in the log of the agent, for the system that it is on."""
     if sys.platform == "win32":
         text = words.replace("'", "''")
         return f"Select-String -SimpleMatch '{text}' \"{_LOG_OF_WINDOWS}\""
@@ -186,17 +180,6 @@ def _records(
         if not isinstance(entry, Disks | Kafka) and now - source.opened > EMPTY_SECONDS:
             yield _empty(entry)
         return
-    silent = settings.policy.source_silent
-    age = now - source.last_record
-    reports = isinstance(entry, (LogFiles, Exporter, WindowsLog, WindowsCounters))
-    if reports and source.last_record and age > silent:
-        yield Problem(
-            problem="source_silent",
-            source=entry.name,
-            sentence=f"its newest record is {duration(age)} old: its input is no longer "
-            "written, or no longer arrives here",
-            needs_person=True,
-        )
 
 
 def _empty(entry: SourceSettings) -> Problem:
@@ -212,7 +195,6 @@ def _empty(entry: SourceSettings) -> Problem:
         source=entry.name,
         sentence=what,
         command='typeperf -q | findstr "==>"' if counters else "",
-        needs_person=True,
     )
 
 
@@ -228,7 +210,6 @@ def _snapshots(
                 source=entry.name,
                 sentence=f"no page was read in {duration(now - source.opened)}: nothing was at "
                 f"{listed_names(entry.paths)} when it was due",
-                needs_person=True,
             )
     elif now - source.last_record > allowed:
         yield Problem(
@@ -236,7 +217,6 @@ def _snapshots(
             source=entry.name,
             sentence="the newest snapshot that it read is "
             f"{duration(now - source.last_record)} old: no new one is taken, or it is elsewhere",
-            needs_person=True,
         )
 
 
@@ -253,7 +233,6 @@ def _clock(entry: SourceSettings, source: SourceState, now: float) -> Iterator[P
             sentence=f"its newest record is {duration(ahead)} later than the clock of this "
             f"machine: one of the clocks is wrong{', ' if why else ''}{why}",
             command="w32tm /resync",
-            needs_person=True,
         )
     if source.implausible:
         yield Problem(
@@ -276,5 +255,4 @@ def _missed(channel: Channel, now: float) -> Iterator[Problem]:
             sentence=f"{counted(missing, 'record')} of the log {channel.channel} were gone before "
             f"they were read, in the last {GAP_DAYS} days: the log is too small for the interval "
             "at which it is read, or files were removed",
-            needs_person=True,
         )

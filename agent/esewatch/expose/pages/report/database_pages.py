@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from esewatch.advice.advise import Advice
 from esewatch.advice.findings.lone_instances import LoneInstance
-from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.history.derived import AllDerived
+from esewatch.advice.history.history import Gathering
+from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, database_page
@@ -24,7 +25,7 @@ class Advised(NamedTuple):
     """The advice as of one moment (epoch seconds)."""
 
     time: float
-    advice: tuple[Advice, ...]
+    advice: tuple[Judgement, ...]
     lone: tuple[LoneInstance, ...] = ()
     """Instances with backups and no database."""
     computers: Collection[str] = ()
@@ -41,10 +42,8 @@ def moments(advised: Sequence[Advised]) -> dict[str, float]:
 
 
 class DatabasePages:
-    """The databases of one state, each as of its group, and as of `now` without one.
-
-    `details`: the folder with a page of each, relative to the report; empty where there is none.
-    """
+    """The databases of one state, each as of its group, and as of `now` without one. `details`: the
+    folder with a page of each, relative to the report; empty where there is none."""
 
     def __init__(
         self,
@@ -52,26 +51,25 @@ class DatabasePages:
         settings: Settings,
         advised: Sequence[Advised],
         now: float,
+        *,
+        known: AllDerived,
         details: str = "",
     ) -> None:
-        self._state, self._settings = state, settings
+        self._gathering, self._known = Gathering.of(state, settings), known.databases
         self._now = now
-        self._details = details
+        self.details = details
         self._files: dict[tuple[str, str], str] = {}
         self._moments = {tidy(name): time for name, time in moments(advised).items()}
         self._entries = {
             (tidy(key[0]), tidy(key[1])): entry for key, entry in state.databases.items()
         }
-        self._told = surroundings(state, settings)
 
     def of(self, figures: DatabaseFigures) -> DatabasePage:
-        """One database in full."""
         entry = self._entries[figures.computer, figures.database]
-        moment = self._moment(figures)
-        return database_page(self._state, self._settings, figures, entry, moment, told=self._told)
+        facts = self._known[entry.computer, entry.database]
+        return database_page(self._gathering, figures, facts, self._moment(figures))
 
     def rows(self, shown: Sequence[DatabaseFigures], section: str) -> tuple[TableRow, ...]:
-        """A row of each: it leads to its file, to its section, or nowhere."""
         return tuple(
             row_of(each, self._moment(each), self._href(each, section, number))
             for number, each in enumerate(shown, 1)
@@ -93,16 +91,14 @@ class DatabasePages:
         return self._moments.get(figures.computer, self._now)
 
     def _href(self, figures: DatabaseFigures, section: str, number: int) -> str:
-        if self._details:
-            return f"{self._details}/{self.file_of(figures)}"
+        if self.details:
+            return f"{self.details}/{self.file_of(figures)}"
         return f"#{section}-{number}" if number <= MAX_IN_FULL else ""
 
 
 def render_detail(page: DatabasePage, report: str) -> str:
-    """One database as a page of its own: HTML that needs nothing else.
-
-    `report` is the relative address of the report.
-    """
+    """One database as a page of its own: HTML that needs nothing else. `report` is the relative
+    address of the report."""
     return render(
         "detail.html.j2",
         page=page,

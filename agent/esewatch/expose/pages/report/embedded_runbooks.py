@@ -15,10 +15,8 @@ _DEEPER = 2
 
 
 def embedded(databases: Iterable[DatabaseFigures]) -> Mapping[str, Markup]:
-    """The runbooks that these databases refer to, by name, in the order of their first use.
-
-    A link to a runbook that is not among them is its text alone.
-    """
+    """The runbooks that these databases refer to, by name, in the order of their first use. A link
+    to a runbook that is not among them is its text alone."""
     names = dict.fromkeys(name for each in databases for name in runbook_links(each))
     texts = {name: text for name in names if (text := Runbooks().text(name)) is not None}
 

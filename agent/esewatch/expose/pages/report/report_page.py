@@ -1,53 +1,116 @@
-"""`report`: the content of logs as one self-contained page.
-
-The values and sentences of the page are made here; the template only lays them out.
-"""
+"""`report`: the content of logs as one self-contained page. The values and sentences of the page
+are made here; the template only lays them out."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from esewatch.advice.advise import Advice, needs_a_person
-from esewatch.advice.base.finding import counted
+from esewatch.advice.advise import needs_a_person
+from esewatch.advice.base.finding import FindingName, counted
 from esewatch.advice.findings.lone_instances import LoneInstance
-from esewatch.advice.forecast.verdict import AT_RISK, UNVERIFIED
+from esewatch.advice.forecast.verdict import AT_RISK
+from esewatch.advice.history.derived import AllDerived, derived
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
-from esewatch.expose.formatting import tidy
+from esewatch.expose.formatting import as_of, tidy
 from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases, last_checks
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
-from esewatch.expose.pages.database_table import (
-    MAX_ADVICE_ROWS,
-    TableRow,
-    window_rows,
-    worst_words,
-)
+from esewatch.expose.pages.database_table import MAX_ADVICE_ROWS, TableRow, window_rows, worst_words
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
-from esewatch.expose.pages.overview import DatabaseFigures, overview
+from esewatch.expose.pages.overview import DatabaseFigures, Overview, overview
 from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
 from esewatch.expose.pages.rendering import render
-from esewatch.expose.pages.report.backup_table import SLOW, BackupTable, backup_table
-from esewatch.expose.pages.report.database_pages import (
-    MAX_IN_FULL,
-    Advised,
-    DatabasePages,
-    moments,
-)
+from esewatch.expose.pages.report.database_pages import MAX_IN_FULL, Advised, DatabasePages, moments
 from esewatch.expose.pages.report.embedded_runbooks import embedded
 from esewatch.expose.pages.summary import Summary
 from esewatch.fold.identity.computers import namesakes
 from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.instances.backups import streamed
+from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
 from esewatch.model import Unreadable
+
+SLOW: FindingName = "backup_slows"
+MAX_SETS = 60
+"""Of one computer; older ones are not shown."""
+KINDS = {
+    "ntbackup": "NTBACKUP",
+    "ntbackup_logs": "NTBACKUP, log files only",
+    "full": "streaming backup",
+}
+
+
+class SetRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One set: an instance (storage group) as one job copied it."""
+
+    computer: str
+    ese_instance: str
+    kind: str
+    started: float
+    seconds: float
+    bytes: float
+    rate: float | None
+    """Bytes a second; None for a set that took no time."""
+
+
+class BackupTable(msgspec.Struct, frozen=True, kw_only=True):
+    rows: tuple[SetRow, ...] = ()
+    """By computer, newest first."""
+    more: int = 0
+    slow: tuple[tuple[str, str], ...] = ()
+    """(computer, sentence) of slow jobs without a known database to report it for."""
+
+
+def backup_table(state: State, lone: Iterable[LoneInstance]) -> BackupTable:
+    rows: list[SetRow] = []
+    more = 0
+    for computer in sorted(state.hosts):
+        found = sorted(_sets(state, computer), key=lambda row: (row.started, row.ese_instance))
+        more += max(0, len(found) - MAX_SETS)
+        rows += found[: -MAX_SETS - 1 : -1]
+    slow = {
+        (tidy(each.computer), tidy(told.sentence))
+        for each in lone
+        for told in each.findings
+        if told.finding == SLOW
+    }
+    return BackupTable(rows=tuple(rows), more=more, slow=tuple(sorted(slow)))
+
+
+def _sets(state: State, computer: str) -> Iterator[SetRow]:
+    logged = state.hosts[computer].backup_sets
+    for (owner, name), instance in state.instances.items():
+        if owner != computer:
+            continue
+        own = [each for each in logged if each.ese_instance == name]
+        told = [
+            each
+            for each in streamed(instance)
+            if not any(each.started < log.ended and log.started < each.ended for log in own)
+        ]
+        for each in (*own, *told):
+            yield _row(computer, instance.ese_instance, each)
+
+
+def _row(computer: str, name: str, each: BackupSet) -> SetRow:
+    return SetRow(
+        computer=tidy(computer),
+        ese_instance=tidy(name),
+        kind=KINDS.get(each.kind, each.kind),
+        started=each.started,
+        seconds=each.seconds,
+        bytes=each.bytes,
+        rate=each.bytes / each.seconds if each.seconds > 0 else None,
+    )
+
 
 MAX_UNREADABLE_ROWS = 500
 
 
 class GapRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Records missing from a channel."""
-
     computer: str
     channel: str
     begin: float
@@ -56,16 +119,12 @@ class GapRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoneError(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding of an instance of which no database is known."""
-
     computer: str
     ese_instance: str
     sentence: str
 
 
 class InstanceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters of an instance of which no database is known."""
-
     computer: str
     ese_instance: str
     pages_read: float | None
@@ -73,26 +132,24 @@ class InstanceRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InputFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Inputs that were read, and those that could not be."""
-
     inputs: tuple[str, ...]
     records: int
     untimed: int
     """Events without a time."""
     unread: tuple[str, ...]
-    """Path and reason of each input that could not be read."""
     unreadable: tuple[Unreadable, ...]
     more_unreadable: int
     dropped: str = ""
     """A sentence on names beyond `max_databases`, of which nothing is on the page."""
     long_paths: str = ""
-    """The same on databases whose path is too long."""
+    remarks: tuple[str, ...] = ()
+    """Sentences on how times were read, without a full stop."""
 
 
 class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole page."""
-
     now: float
+    as_of: str
+    """As of when the databases are judged, and its age; empty where there is none."""
     headline: str
     remark: str
     namesakes: tuple[str, ...]
@@ -103,12 +160,10 @@ class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
     read: InputFacts
     fleet: Summary
     databases: tuple[DatabaseFigures, ...]
-    """All of them, the most urgent first."""
     watched: tuple[DatabasePage, ...]
     """The most urgent of those that are watched, in full."""
     others: tuple[DatabasePage, ...]
     rows: tuple[TableRow, ...]
-    """Of all that are watched, in the same order."""
     other_rows: tuple[TableRow, ...]
     windows: tuple[TableRow, ...]
     files: tuple[tuple[str, DatabaseFigures], ...]
@@ -121,7 +176,6 @@ class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
     lone: tuple[LoneError, ...]
     """Errors of instances without a known database; the slow backups are in `backups`."""
     lone_wrong: int
-    """The number of such instances with a finding that needs a person."""
     hidden: tuple[HiddenGroup, ...]
     gaps: tuple[GapRow, ...]
     never_verified: str
@@ -129,7 +183,6 @@ class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render_report(report: ReportPage) -> str:
-    """The page: HTML that needs nothing else."""
     runbooks = embedded(each.figures for each in (*report.watched, *report.others))
     return render(
         "report.html.j2",
@@ -148,35 +201,54 @@ def build_report(
     inputs: Sequence[str | os.PathLike[str]],
     unreadable: Sequence[Unreadable],
     unread: Sequence[str] = (),
+    remarks: Sequence[str] = (),
     advised: Sequence[Advised],
+    known: AllDerived | None = None,
     details: str = "",
 ) -> ReportPage:
-    """The content of the page. `inputs` are all paths, `unread` says which could not be read.
-
-    Each database is shown as of its group in `advised`, and as of `now` without any; watched ones
-    come first. `details`: the folder with a page of each, relative to the report.
-    """
+    """The content of the page: watched databases first, each as of its group in `advised`, else as
+    of `now`. `inputs` are all paths, `unread` says which could not be read. `known`: what was
+    derived of the state. `details`: the folder with a page of each, relative to the report."""
+    read = _input_facts(state, inputs, unread, unreadable, remarks)
+    known = known or derived(state, settings)
+    pages = DatabasePages(state, settings, advised, now, known=known, details=details)
     advice = tuple(each for group in advised for each in group.advice)
-    view = overview(state, settings, now, advice, moments=moments(advised))
-    pages = DatabasePages(state, settings, advised, now, details)
-    watched, others = _by_tier(view.databases)
+    view = overview(state, settings, now, advice, known, moments=moments(advised), live=False)
+    return _page(state, settings, now, advised, view=view, pages=pages, read=read)
+
+
+def _page(
+    state: State,
+    settings: Settings,
+    now: float,
+    advised: Sequence[Advised],
+    *,
+    view: Overview,
+    pages: DatabasePages,
+    read: InputFacts,
+) -> ReportPage:
+    watched = [each for each in view.databases if each.tier == "watched"]
+    others = [each for each in view.databases if each.tier != "watched"]
     rows, times = pages.rows(watched, "watched"), list(pages.times(view.databases))
     lone = [each for group in advised for each in group.lone]
     backups, checks = backup_table(state, lone), _checks(state, settings, now)
     return ReportPage(
         now=now,
+        as_of=as_of([group.time for group in advised], now),
         headline=_headline(view.databases, backups, checks),
         remark=_remark(view.databases),
         namesakes=tuple(tidy(each.sentence) for each in namesakes(state.hosts, settings)),
         wrong=any(each.status == "bad" for each in view.databases) or bool(_with_errors(checks)),
         begin=min(times, default=None),
         end=max(times, default=None),
-        read=_input_facts(state, inputs, unread, unreadable),
+        read=read,
         fleet=view.fleet,
         databases=view.databases,
         watched=tuple(map(pages.of, watched[:MAX_IN_FULL])),
         others=tuple(map(pages.of, others[:MAX_IN_FULL])),
-        files=tuple((pages.file_of(each), each) for each in view.databases) if details else (),
+        files=tuple((pages.file_of(each), each) for each in view.databases)
+        if pages.details
+        else (),
         rows=rows,
         other_rows=pages.rows(others, "other"),
         windows=tuple(window_rows(rows)),
@@ -192,12 +264,9 @@ def build_report(
     )
 
 
-def _by_tier(
-    figures: Sequence[DatabaseFigures],
-) -> tuple[tuple[DatabaseFigures, ...], tuple[DatabaseFigures, ...]]:
-    """Those that are watched, and the others."""
-    watched = tuple(each for each in figures if each.tier == "watched")
-    return watched, tuple(each for each in figures if each.tier != "watched")
+def _checks(state: State, settings: Settings, now: float) -> tuple[CheckdbRow, ...]:
+    ends = last_checks(state.sql_databases.values(), now)
+    return checked_databases(state, settings, now, ends=ends)
 
 
 def result_sentence(report: ReportPage) -> str:
@@ -227,23 +296,26 @@ def _result_of_databases(report: ReportPage) -> str:
         found = (
             counted(report.read.records, "ESE record") if report.read.records else "no ESE record"
         )
-        return f"no ESE database in {read} ({found}): nothing is known of any database"
+        return f"not judged: no ESE database in {read} ({found})"
     bad = [each for each in shown if each.status == "bad"]
+    blind = {each.name for each in report.fleet.blind}
     told = {
         f"with {worst_words(bad)}": len(bad),
         "unverified": report.fleet.unverified,
-        "never verified": sum(map(_is_unproven, shown)),
+        "not verified": report.fleet.basis.unproven,
         "refusing writes, or about to": report.fleet.writes_at_risk,
         "with other findings that need a person": sum(map(_needs_a_person, shown)),
-        "on computers with missing or stale data": _number_blind(report),
+        "on computers with missing or stale data": sum(
+            each.computer in blind for each in report.databases
+        ),
     }
     wrong = [f"{number:,} {what}" for what, number in told.items() if number]
     databases = counted(len(shown), "database")
     if wrong:
         return f"{databases}: {', '.join(wrong)}"
-    watched = any(each.tier == "watched" for each in shown)
-    verified = "every watched one is verified" if watched else "none is of a kind that is watched"
-    return f"{databases}: no bad page is known, {verified}"
+    if report.fleet.basis.heard:
+        return f"{databases}: no bad page is known, every watched one is verified"
+    return f"{databases}: not judged, none is of a kind that is watched"
 
 
 def _result_of_checks(checks: Sequence[CheckdbRow]) -> str:
@@ -262,30 +334,11 @@ def _with_errors(checks: Sequence[CheckdbRow]) -> list[CheckdbRow]:
     return [each for each in checks if each.errors]
 
 
-def _is_unproven(figures: DatabaseFigures) -> bool:
-    """Watched, never proven good in these logs, and not counted as unverified for that."""
-    advice = figures.advice
-    findings = {said.finding for said in advice.findings} if advice is not None else set()
-    proven = figures.last_verified is not None or not UNVERIFIED.isdisjoint(findings)
-    return figures.tier == "watched" and not proven
-
-
 def _needs_a_person(figures: DatabaseFigures) -> bool:
-    """True if a finding needs one and it is not counted as bad, unverified or at risk."""
-    advice = figures.advice
-    if advice is None or figures.status == "bad" or not needs_a_person([advice]):
+    """True if it needs one and is not counted as unverified or at risk."""
+    if figures.verdict != "look" or figures.advice is None:
         return False
-    return {*UNVERIFIED, AT_RISK}.isdisjoint(said.finding for said in advice.findings)
-
-
-def _number_blind(report: ReportPage) -> int:
-    names = {each.name for each in report.fleet.blind}
-    return sum(each.computer in names for each in report.databases)
-
-
-def _checks(state: State, settings: Settings, now: float) -> tuple[CheckdbRow, ...]:
-    ends = last_checks(state.sql_databases.values(), now)
-    return checked_databases(state, settings, now, ends=ends)
+    return AT_RISK not in {said.finding for said in figures.advice.findings}
 
 
 def _input_facts(
@@ -293,13 +346,18 @@ def _input_facts(
     inputs: Sequence[str | os.PathLike[str]],
     unread: Sequence[str],
     unreadable: Sequence[Unreadable],
+    remarks: Sequence[str],
 ) -> InputFacts:
     return InputFacts(
         inputs=tuple(tidy(os.fspath(path)) for path in inputs),
         records=sum(source.records for source in state.sources.values()),
         untimed=sum(source.untimed for source in state.sources.values()),
         unread=tuple(map(tidy, unread)),
-        unreadable=tuple(_tidy_piece(piece) for piece in unreadable[:MAX_UNREADABLE_ROWS]),
+        remarks=tuple(f"{tidy(each)[:1].upper()}{tidy(each)[1:]}" for each in remarks),
+        unreadable=tuple(
+            Unreadable(path=tidy(each.path), place=tidy(each.place), reason=tidy(each.reason))
+            for each in unreadable[:MAX_UNREADABLE_ROWS]
+        ),
         more_unreadable=max(0, len(unreadable) - MAX_UNREADABLE_ROWS),
         dropped=tidy(dropped_sentence(state)),
         long_paths=tidy(long_path_sentence(state)),
@@ -307,7 +365,6 @@ def _input_facts(
 
 
 def _lone_instance_rows(state: State) -> tuple[InstanceRow, ...]:
-    """Instances with counters of which no event names a database."""
     known = {instance_key(each) for each in state.databases.values()}
     return tuple(
         InstanceRow(
@@ -333,7 +390,6 @@ def _lone_errors(lone: Iterable[LoneInstance]) -> Iterator[LoneError]:
 
 
 def _gap_rows(state: State) -> tuple[GapRow, ...]:
-    """All gaps, by channel."""
     return tuple(
         GapRow(
             computer=tidy(channel.computer),
@@ -373,7 +429,7 @@ def _headline_of_databases(figures: Sequence[DatabaseFigures], backups: BackupTa
             " no event names a database."
         )
     if not figures:
-        return "No ESE database is named in these logs, so this page judges none."
+        return "Not judged: no ESE database is named in these logs."
     bad = [each for each in figures if each.status == "bad"]
     computers = counted(len({each.computer for each in figures}), "computer")
     databases = counted(len(figures), "database")
@@ -390,6 +446,8 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
     if not watched:
         return ""
     have = "has" if len(never) == 1 else "have"
+    if not never and any(each.verdict == "blind" for each in watched):
+        return ""
     if not never:
         return "Every page of every watched database was verified at least once."
     return (
@@ -398,13 +456,9 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
     )
 
 
-def _never_verified(advice: Sequence[Advice]) -> str:
+def _never_verified(advice: Sequence[Judgement]) -> str:
     keys = never_proven(advice)
     if not keys:
         return ""
     told = tidy(never_proven_text(keys))
     return f"{told[0].upper()}{told[1:]}."
-
-
-def _tidy_piece(piece: Unreadable) -> Unreadable:
-    return Unreadable(path=tidy(piece.path), place=tidy(piece.place), reason=tidy(piece.reason))

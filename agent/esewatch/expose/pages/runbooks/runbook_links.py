@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from esewatch.advice.base.finding import Finding, FindingName
+from esewatch.advice.base.finding import Cause, Finding, FindingName
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.summary import stale_runbooks
-from esewatch.fold.state.state import BadKind, DamageKind, EngineErrorKind
+from esewatch.fold.state.state import BadKind, DamageKind
 
 _BAD_PAGES: Mapping[BadKind, str] = {
     "uncorrectable": "EseKnownBadPage",
@@ -30,9 +30,11 @@ _FINDINGS: Mapping[FindingName, str] = {
     "defrag_overdue": "EseDefragIncomplete",
     "engine_failure": "EseEngineFailure",
     "never_verified": "EseVerificationOverdue",
+    "not_heard": "EsewatchComputerSilent",
     "not_restorable": "EseNoRestorableCopy",
     "only_active_verified": "EseVerificationOverdue",
     "only_passive_verified": "EseVerificationOverdue",
+    "restored_unproven": "EseVerificationOverdue",
     "scan_off": "EseVerificationAtRisk",
     "scan_stalled": "EseVerificationAtRisk",
     "scans_collide": "EseScansCollide",
@@ -40,10 +42,12 @@ _FINDINGS: Mapping[FindingName, str] = {
     "stops_early": "EseMaintenanceStopsEarly",
     "unknown_since": "EsewatchRecordsMissed",
     "verification_overdue": "EseVerificationOverdue",
+    "verification_unreadable": "EseVerificationOverdue",
 }
-_RISKS: Mapping[EngineErrorKind, str] = {
+_RISKS: Mapping[Cause, str] = {
     "log_sequence": "EseLogSequenceHalted",
     "recovery": "EseRecoveryFailed",
+    "hung_io": "EseHungIo",
     "disk_full": "EseDiskFull",
     "log_disk_low": "EseLogDiskLow",
     "version_store": "EseVersionStoreFull",
@@ -57,7 +61,8 @@ def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
     found = [_BAD_PAGES[kind] for kind in _BAD_PAGES if kind in figures.bad_pages]
     findings = figures.advice.findings if figures.advice is not None else ()
     found += _damage(findings)
-    for finding, _, causes in findings:
+    for each in findings:
+        finding, causes = each.finding, each.causes
         if finding == "writes_at_risk":
             told = [name for kind, name in _RISKS.items() if kind in causes]
             found += told or ["EseVersionBucketsHigh"]

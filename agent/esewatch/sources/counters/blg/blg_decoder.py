@@ -4,15 +4,15 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from datetime import tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
+from itertools import repeat
 from typing import Final
 
 import msgspec
 
 from esewatch.ese.counters.counter_feeds import present
-from esewatch.model import CountersSeen, Record
-from esewatch.sources.counters.blg.blg_clock import BlgClock
+from esewatch.model import CountersSeen, Reading, Record
 from esewatch.sources.counters.blg.buffers import (
     CATALOGUE,
     HEADER_EVENT,
@@ -23,14 +23,97 @@ from esewatch.sources.counters.blg.buffers import (
     Tell,
     WholeBody,
     buffer_size,
+    silent,
 )
 from esewatch.sources.counters.blg.catalogue import Entry, read_catalogue, read_names
 from esewatch.sources.counters.blg.columns import ColumnBuilder, Values
 from esewatch.sources.counters.blg.samples import SampleReader
-from esewatch.sources.counters.blg.trace_header import CIRCULAR, TraceHeader, read_trace_header
-from esewatch.sources.counters.counter_row import readings
-from esewatch.sources.counters.pdh_clock import ClockState
-from esewatch.sources.files.decoder import Fed
+from esewatch.sources.counters.blg.trace_header import (
+    CIRCULAR,
+    LoggedZone,
+    TraceHeader,
+    read_trace_header,
+)
+from esewatch.sources.counters.pdh_clock import (
+    ClockState,
+    PdhClock,
+    contradicted,
+    shares_offset,
+)
+from esewatch.sources.files.decoder import NO_ZONE, Fed
+
+_TICKS: Final = 10_000_000
+_QUARTER: Final = 900 * _TICKS
+_FARTHEST: Final = 15 * 4
+"""Quarters of an hour; no time zone is farther from UTC."""
+_EPOCH: Final = 11_644_473_600 * _TICKS
+_START: Final = datetime(1970, 1, 1)
+_LAST: Final = 25 * 10**17
+"""In the year 9523."""
+
+
+class BlgClock:
+    """From the local times of one log's samples, in their order, to UTC.
+
+    Best is a clock in UTC that is stored beside the sample; its difference to the local time,
+    rounded to a quarter of an hour, is the offset, whatever the clocks of other machines are off.
+    Else a configured time zone, else, and where that one has no offset of it in the year of the
+    first sample, the one that is stored in the log.
+    """
+
+    def __init__(
+        self,
+        zone: tzinfo | None,
+        logged: LoggedZone | None,
+        state: ClockState,
+        proved: int | None,
+    ) -> None:
+        self._zone, self._logged, self._state = zone, logged, state
+        self._local: PdhClock | None = None
+        self.contradicted = False
+        self.proved = proved
+        """Seconds west of UTC, as the last clock in UTC proved them."""
+        self.west: int | None = None
+        """Those of the last sample."""
+
+    def utc(self, local: int, clocks: list[int]) -> float | None:
+        """Epoch seconds of a local time (100 ns since 1601); None where it is no time. `clocks`:
+        the time of the sample in UTC, as far as it is stored."""
+        if not _EPOCH <= local < _LAST:
+            return None
+        quarters = [
+            round((clock - local) / _QUARTER)
+            for clock in clocks
+            if abs(clock - local) <= _FARTHEST * _QUARTER
+        ]
+        if quarters:
+            self.proved = max(quarters, key=quarters.count) * 900
+        seconds = (local - _EPOCH) / _TICKS
+        if self.proved is not None:
+            self.west = self.proved
+            return seconds + self.proved
+        moment = _START + timedelta(microseconds=(local - _EPOCH) // 10)
+        self._local = self._local or PdhClock(self._chosen(moment.year), self._state)
+        if self._zone is None and self._logged is not None and self._logged.west is not None:
+            self.west = self._logged.west
+            return seconds + self.west
+        found = self._local.at(moment)
+        if found is not None:
+            self.west = round(found - seconds)
+        return found
+
+    @property
+    def is_naive(self) -> bool:
+        """True if nothing tells the zone of its local times."""
+        return self._local is not None and self._zone is None and self._logged is None
+
+    def _chosen(self, year: int) -> tzinfo | None:
+        if self._zone is not None and self._logged is not None:
+            self.contradicted = not shares_offset(self._zone, self._logged.offsets, year)
+        if self.contradicted:
+            self._zone = None
+        return self._zone or self._logged
+
 
 ABSENT: Final = {
     0x800007D1: "no such instance",
@@ -62,13 +145,7 @@ class BlgDecoder:
     """Decoder of one file. `head` are its first buffers, up to its first sample."""
 
     def __init__(
-        self,
-        head: bytes,
-        saved: bytes,
-        *,
-        computer: str,
-        zone: tzinfo | None,
-        ese_only: bool,
+        self, head: bytes, saved: bytes, *, computer: str, zone: tzinfo | None, ese_only: bool
     ) -> None:
         self._context = (
             msgspec.msgpack.decode(saved, type=BlgDecoderState) if saved else BlgDecoderState()
@@ -93,20 +170,21 @@ class BlgDecoder:
         self._done = 0
         """Bytes of the sample that the data begins with, where this decoder has handed it out."""
         walk = Buffers(self._size)
-        for whole in _wholes(walk, head, _silent):
+        joiner = Joiner(head, silent)
+        for whole in filter(None, map(joiner.add, walk.events(head, silent))):
             if whole.type != CATALOGUE or not self._catalogue:  # how far a head goes may change
-                self._describe(whole, _silent)
+                self._describe(whole, silent)
         self._first = self._catalogue
         if self._context.catalogue:
-            self._take_catalogue(zlib.decompress(self._context.catalogue), 0, _silent)
+            self._take_catalogue(zlib.decompress(self._context.catalogue), 0, silent)
         self._under = self._kept = self._catalogue
         """The catalogue of the sample that the data begins with."""
-        zone = zone or (self.header.zone if self.header else None)
-        self._clock = BlgClock(zone, self._context.clock, self._context.proved)
+        logged = self.header.zone if self.header else None
+        self._zone = zone
+        self._clock = BlgClock(zone, logged, self._context.clock, self._context.proved)
 
     @property
     def entries(self) -> list[Entry]:
-        """The catalogue."""
         return self._entries
 
     def save(self) -> bytes:
@@ -132,7 +210,7 @@ class BlgDecoder:
             if whole.at or not context.handed:
                 self._sample(whole, fed.records, tell)
             elif not self._seeded:
-                self._sample(whole, [], _silent)
+                self._sample(whole, [], silent)
             self._seeded = True
             last, self._done = whole.at, whole.behind - whole.at
             self._under = self._catalogue
@@ -145,10 +223,17 @@ class BlgDecoder:
             kept = last if last is not None else joiner.pending
             fed.consumed = len(data) if kept is None else kept
             context.handed = last is not None or (context.handed and not fed.consumed)
-        self._keep_catalogue(self._catalogue if last is None else self._under)
+        under = self._catalogue if last is None else self._under
+        if under != self._kept:
+            self._kept = under
+            context.catalogue = b"" if under == self._first else zlib.compress(under, 1)
         context.phase, context.used = walk.place_of(data, fed.consumed)
         self._told_to = len(data) - fed.consumed
         self._tell_once(len(data), tell)
+        if self._clock.contradicted:
+            fed.remarks = [contradicted(str(self._zone))]
+        elif self._clock.is_naive:
+            fed.remarks = [NO_ZONE]
         return fed
 
     def _describe(self, whole: WholeBody, tell: Tell) -> None:
@@ -172,12 +257,6 @@ class BlgDecoder:
                 tell(at, damage)
             self._samples = None
 
-    def _keep_catalogue(self, body: bytes) -> None:
-        """Keep what the samples behind the position are read by, unless the head has it."""
-        if body != self._kept:
-            self._kept = body
-            self._context.catalogue = b"" if body == self._first else zlib.compress(body, 1)
-
     def _sample(self, whole: WholeBody, records: list[Record], tell: Tell) -> None:
         self.is_counter_log = True
         if not self._entries:
@@ -186,10 +265,7 @@ class BlgDecoder:
         if self._samples is None:
             self._samples = SampleReader(self._entries, self._names, self._columns)
         taken = self._samples.read(
-            whole.data,
-            whole.start,
-            whole.end,
-            lambda _, reason: tell(whole.seen, reason),
+            whole.data, whole.start, whole.end, lambda _, reason: tell(whole.seen, reason)
         )
         time = self._clock.utc(whole.time, taken.utc)
         if time is None:
@@ -247,26 +323,20 @@ class BlgDecoder:
             tell(at, reason)
 
 
-def _silent(_at: int, _reason: str) -> None:
-    """Damage that is read a second time is not reported again."""
-
-
 def _tell(fed: Fed, told_to: int, at: int, reason: str) -> None:
     if at >= told_to:
         fed.unreadable.append((at, reason))
 
 
-def _wholes(walk: Buffers, data: bytes, tell: Tell) -> Iterator[WholeBody]:
-    joiner = Joiner(data, tell)
-    for event in walk.events(data, tell):
-        if (whole := joiner.add(event)) is not None:
-            yield whole
-
-
 def _readings(groups: list[Values], time: float, records: list[Record], *, blanks: bool) -> None:
     """`blanks`: also those without value and total, so that it shows that they are there."""
-    for labels, values, firsts in groups:
-        found = readings(time, labels, values, firsts)
+    for (computers, objects, counters, instances, kinds, feeds), values, firsts in groups:
+        found = list(
+            map(
+                Reading,
+                repeat(time), computers, objects, counters, instances, values, kinds, feeds, firsts,
+            )
+        )  # fmt: skip
         if not blanks and math.isnan(sum(values)):
             found = [each for each in found if each.value == each.value or each.kind == "total"]
         records += found

@@ -37,6 +37,10 @@ Tell = Callable[[int, str], None]
 """(offset in the data, reason): something there cannot be read."""
 
 
+def silent(_at: int, _reason: str) -> None:
+    """For data whose damage another reading reports."""
+
+
 class TraceEvent(NamedTuple):
     """One event in the data: its number and its body from `start` to `end`."""
 
@@ -68,10 +72,8 @@ def sequence(head: bytes) -> int:
 
 
 class Buffers:
-    """Walks the events of consecutive data, which may begin and end within a buffer.
-
-    `phase` is the place in its buffer at which the data begins, `used` the length of that buffer.
-    """
+    """Walks the events of consecutive data, which may begin and end within a buffer. `phase` is the
+    place in its buffer at which the data begins, `used` the length of that buffer."""
 
     def __init__(self, size: int, phase: int = 0, used: int = 0) -> None:
         self.size = size
@@ -79,10 +81,8 @@ class Buffers:
         self.used = used
 
     def events(self, data: bytes, tell: Tell, begin: int = 0) -> Iterator[TraceEvent]:
-        """The whole events of `data`. A damaged one is reported and left out.
-
-        `begin`: the end of an event, from which on they are wanted.
-        """
+        """The whole events of `data`. A damaged one is reported and left out. `begin`: the end of
+        an event, from which on they are wanted."""
         size, zeros = self.size, 0
         first = (self.phase + begin) // size * size - self.phase
         for base in range(first, len(data), size):

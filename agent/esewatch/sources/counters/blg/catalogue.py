@@ -19,10 +19,8 @@ _FORM_BITS: Final = 0x1F
 
 
 class Entry(NamedTuple):
-    """One entry: a counter of one instance, of all instances (`*`), or all of an object.
-
-    Each sample has a record for it, which says its own form: this one is what was asked for.
-    """
+    """One entry: a counter of one instance, of all instances (`*`), or all of an object. Each
+    sample has a record for it, which says its own form: this one is what was asked for."""
 
     form: Form
     type: int
@@ -36,10 +34,8 @@ class Entry(NamedTuple):
 
 @lru_cache(maxsize=1)
 def read_catalogue(body: bytes) -> tuple[list[Entry], str]:
-    """The entries, and why those behind them cannot be read, if so.
-
-    Kept for the next log: the same counters are in it, and the beginning of a log is read twice.
-    """
+    """The entries, and why those behind them cannot be read, if so. Kept for the next log: the same
+    counters are in it, and the beginning of a log is read twice."""
     found: list[Entry] = []
     at = _BEFORE
     while at < len(body):
@@ -89,10 +85,8 @@ def string_at(data: bytes, at: int, end: int | None = None) -> str:
 
 @lru_cache(maxsize=1)
 def read_names(body: bytes) -> Mapping[int, str]:
-    """Numbers of objects and counters with their names, in the language of the machine.
-
-    The name of the machine comes before the first one.
-    """
+    """Numbers of objects and counters with their names, in the language of the machine. The name of
+    the machine comes before the first one."""
     texts = body[: len(body) & ~1].decode("utf-16-le", "replace").split("\0")
     return {
         int(number): name[: LONGEST_NAME // 2]

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from operator import itemgetter, sub, truediv
 from typing import Any, Final, NamedTuple
@@ -17,12 +17,20 @@ from esewatch.sources.counters.blg.counter_types import (
     TOTALS,
     Column,
     Formula,
+    Labels,
     has_32_bits,
     is_base,
 )
-from esewatch.sources.counters.counter_row import Parts, parts_of
 
 MOST_TOLD: Final = 100
+
+Parts = tuple[Sequence[Any], ...]
+"""The labels of all readings: all computers, all objects, ..."""
+
+
+def parts_of(labels: Iterable[Labels]) -> Parts:
+    """The same, part by part."""
+    return tuple(zip(*labels, strict=True)) or ((),) * 6
 
 
 class Values(NamedTuple):
@@ -76,7 +84,6 @@ class _Part(NamedTuple):
         return found
 
     def _each(self, now: _Stored, before: _Stored, numbers: Sequence[int]) -> list[float]:
-        """Of some of the columns, one by one."""
         return [
             self.columns[number].between(
                 now.firsts[number],
@@ -89,10 +96,8 @@ class _Part(NamedTuple):
 
 
 class ColumnGroup:
-    """Columns that are sampled together, with what was stored of them in the sample before.
-
-    While they are, it stands here; it is put into the columns where they part.
-    """
+    """Columns that are sampled together, with what was stored of them in the sample before. While
+    they are, it stands here; it is put into the columns where they part."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         """`columns`: in the order of the log, which is that of what is stored and of the values."""
@@ -178,7 +183,6 @@ class ColumnBuilder:
                 self._totals.add((self.computer(machine), feed.metric, feed.labels))
 
     def computer(self, machine: str) -> str:
-        """The computer of an entry."""
         return machine or self._computer
 
     def wants(self, object_name: str, counter: str) -> bool:

@@ -1,7 +1,5 @@
-"""From the two stored values of a counter to the value that Windows shows, by counter type.
-
-The first value is the counter itself, the second one its clock or its base at the sample.
-"""
+"""From the two stored values of a counter to the value that Windows shows, by counter type. The
+first value is the counter itself, the second one its clock or its base at the sample."""
 
 import math
 from enum import IntEnum
@@ -9,7 +7,10 @@ from typing import Final
 
 import msgspec
 
-from esewatch.sources.counters.counter_row import Labels
+from esewatch.model import Feed, Kind
+
+Labels = tuple[str, str, str, str, Kind, Feed | None]
+"""Computer, object, counter, instance, kind and feed of a reading."""
 
 
 class Formula(IntEnum):
@@ -38,34 +39,16 @@ class Formula(IntEnum):
 
 
 FORMULAS: Final[dict[int, Formula]] = {
-    0x00000000: Formula.RAW,
-    0x00000100: Formula.RAW,
-    0x00010000: Formula.RAW,
-    0x00010100: Formula.RAW,
-    0x00400400: Formula.DELTA,
-    0x00400500: Formula.DELTA,
-    0x00410400: Formula.RATE,
-    0x10410400: Formula.RATE,
-    0x10410500: Formula.RATE,
-    0x00450400: Formula.MEAN,
-    0x00450500: Formula.MEAN,
-    0x00550500: Formula.MEAN,
-    0x00650500: Formula.MEAN,
-    0x20020400: Formula.FRACTION,
-    0x20020500: Formula.FRACTION,
-    0x20C20400: Formula.PERCENT,
-    0x20410500: Formula.PERCENT,
-    0x20510500: Formula.PERCENT,
-    0x20610500: Formula.PERCENT,
-    0x20470500: Formula.PERCENT,
-    0x20570500: Formula.PERCENT,
-    0x20670500: Formula.PERCENT,
-    0x21410500: Formula.INVERSE,
-    0x21510500: Formula.INVERSE,
-    0x30020400: Formula.AVERAGE_TIME,
-    0x40020500: Formula.AVERAGE,
-    0x30240500: Formula.ELAPSED,
-}
+    0x00000000: Formula.RAW, 0x00000100: Formula.RAW, 0x00010000: Formula.RAW,
+    0x00010100: Formula.RAW, 0x00400400: Formula.DELTA, 0x00400500: Formula.DELTA,
+    0x00410400: Formula.RATE, 0x10410400: Formula.RATE, 0x10410500: Formula.RATE,
+    0x00450400: Formula.MEAN, 0x00450500: Formula.MEAN, 0x00550500: Formula.MEAN,
+    0x00650500: Formula.MEAN, 0x20020400: Formula.FRACTION, 0x20020500: Formula.FRACTION,
+    0x20C20400: Formula.PERCENT, 0x20410500: Formula.PERCENT, 0x20510500: Formula.PERCENT,
+    0x20610500: Formula.PERCENT, 0x20470500: Formula.PERCENT, 0x20570500: Formula.PERCENT,
+    0x20670500: Formula.PERCENT, 0x21410500: Formula.INVERSE, 0x21510500: Formula.INVERSE,
+    0x30020400: Formula.AVERAGE_TIME, 0x40020500: Formula.AVERAGE, 0x30240500: Formula.ELAPSED,
+}  # fmt: skip
 """By counter type, as Microsoft documents them. Texts, histograms, multi-timers have none."""
 
 TOTALS: Final = frozenset({0x00410400, 0x10410400, 0x10410500})
@@ -98,7 +81,6 @@ def is_base(counter_type: int) -> bool:
 
 
 def has_32_bits(counter_type: int) -> bool:
-    """Does a counter of this type begin again at 2^32?"""
     return not counter_type & _LARGE
 
 

@@ -1,15 +1,12 @@
-"""Records of whole objects: all counters of all instances, as the system keeps them.
-
-Names of counters are numbers there; the log has the names in an event of its own.
-"""
+"""Records of whole objects: all counters of all instances, as the system keeps them. Names of
+counters are numbers there; the log has the names in an event of its own."""
 
 import struct
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.catalogue import LONGEST_NAME, Entry, string_at
-from esewatch.sources.counters.blg.columns import ColumnBuilder, Taken, Values
+from esewatch.sources.counters.blg.columns import ColumnBuilder, Taken, Values, parts_of
 from esewatch.sources.counters.blg.counter_types import (
     OBJECT_TIMER,
     TIMER_100NS,
@@ -17,8 +14,6 @@ from esewatch.sources.counters.blg.counter_types import (
     Column,
     is_base,
 )
-from esewatch.sources.counters.blg.layout import Layout, ValueSlot
-from esewatch.sources.counters.counter_row import parts_of
 
 _BLOCK: Final = struct.Struct("<8s12xIIIi20xqqq")
 _SIGNATURE: Final = "PERF".encode("utf-16-le")
@@ -37,8 +32,6 @@ class DamagedError(Exception):
 
 
 class _Counter(NamedTuple):
-    """One counter definition."""
-
     name: str
     type: int
     size: int
@@ -79,13 +72,6 @@ class ObjectReader:
         self._stored: list[tuple[Column, int, int]] = []
         self._clocks = _Clocks((0, 0, 0), (0, 0, 0))
         self._instances: dict[tuple[bytes, int], list[_Value]] = {}
-        self._layout: Layout | None = None
-        self._slots: list[ValueSlot] = []
-        self._heads: list[tuple[int, int]] = []
-        """Of the sample that was read last, what its layout is made of."""
-        self._before: tuple[list[tuple[int, int]], int] = ([], 0)
-        self._shape = (0, 0, 0)
-        """Number of instances, bytes of their blocks, code page of their names."""
         self.exposed: list[str] = []
         """Names of all its counters."""
         self.nameless = 0
@@ -102,18 +88,16 @@ class ObjectReader:
         if types:
             self._clocks = _Clocks((ticks, 0, utc), (rate, 0, _FREQUENCY_100NS))
             self._stored = []
-            alike = self._object(data, at + head, at + total)
+            self._object(data, at + head, at + total)
             taken.groups.append(
-                alike
-                or Values(
+                Values(
                     parts_of(column.labels for column, _, _ in self._stored),
                     [column.value(first, second) for column, first, second in self._stored],
                     [first for _, first, _ in self._stored],
                 )
             )
 
-    def _object(self, data: bytes, at: int, end: int) -> Values | None:
-        """Its values, where the sample is like the one before; else they are in `_stored`."""
+    def _object(self, data: bytes, at: int, end: int) -> None:
         if at + _OBJECT.size > end:
             raise DamagedError("object is cut short")
         total, length, head, _, count, _, instances, self._page, ticks, rate = _OBJECT.unpack_from(
@@ -127,36 +111,17 @@ class ObjectReader:
         if data[at + head : at + length] != self._definitions:
             self._define(data, at + head, at + length, count)
         if not self._wanted:
-            return None
+            return
         now, rates = self._clocks
         self._clocks = _Clocks((now[0], ticks, now[2]), (rates[0], rate, rates[2]))
         place = at + length
-        shape = (instances, end - place, self._page)
-        if self._layout is not None:
-            if shape == self._shape and (
-                alike := self._layout.values(data, place, end, self._clocks.now)
-            ):
-                return alike
-            self._layout.part()
-            self._layout = None
-        self._shape, self._slots, self._heads = shape, [], []
         if instances == -1:
             values = self._instances.get((b"", 0))
             if values is None:
                 values = self._instances[b"", 0] = self._values("")
-            self._take(data, place, place, end, values)
+            self._take(data, place, end, values)
         else:
             self._each_instance(data, place, end, instances)
-        self._lay_out(data, place)
-        return None
-
-    def _lay_out(self, data: bytes, at: int) -> None:
-        """Lay out records that were alike twice. Instances that come and go cost no layout."""
-        now = (self._heads, len(self._slots))
-        if self._slots and now == self._before:
-            with suppress(ValueError):
-                self._layout = Layout(self._heads, self._slots, data, at)
-        self._before = now
 
     def _define(self, data: bytes, at: int, end: int, count: int) -> None:
         """Read the definitions; equal ones are not read again."""
@@ -172,7 +137,6 @@ class ObjectReader:
             place += length
         self._definitions = data[at:end]
         self._instances = {}
-        self._layout = None
         self._counters = []
         self.exposed = []
         self.nameless = 0
@@ -197,7 +161,6 @@ class ObjectReader:
 
     def _each_instance(self, data: bytes, at: int, end: int, count: int) -> None:
         seen: dict[bytes, int] = {}
-        begin = at
         for _ in range(count):
             if at + _INSTANCE.size > end:
                 raise DamagedError("instances are cut short")
@@ -207,7 +170,6 @@ class ObjectReader:
             name = data[at + place : at + place + min(size, LONGEST_NAME)]
             if not name:
                 name = str(number).encode("utf-16-le")
-            self._heads.append((at - begin, length + 4))
             at += length
             (block,) = struct.unpack_from("<I", data, at)
             if block < 4 or at + block > end:
@@ -217,7 +179,7 @@ class ObjectReader:
             if values is None:
                 values = self._named(name, nth)
             if values:
-                self._take(data, begin, at, at + block, values)
+                self._take(data, at, at + block, values)
             at += block
         if len(self._instances) > 2 * count + _SPARE:
             there = {(name, nth) for name, most in seen.items() for nth in range(most + 1)}
@@ -249,8 +211,7 @@ class ObjectReader:
                 found.append(_Value(column, each.size, each.offset, clock, each.base))
         return found
 
-    def _take(self, data: bytes, begin: int, at: int, end: int, values: list[_Value]) -> None:
-        """Of the block from `at` to `end`; the blocks of the object begin at `begin`."""
+    def _take(self, data: bytes, at: int, end: int, values: list[_Value]) -> None:
         for column, size, offset, clock, base in values:
             first = at + offset
             if first + size > end:
@@ -261,8 +222,6 @@ class ObjectReader:
                     raise DamagedError("base lies beyond its counter block")
                 second = _number(data, at + base[1], base[0])
             self._stored.append((column, _number(data, first, size), second))
-            behind = None if base is None else (at - begin + base[1], base[0])
-            self._slots.append(ValueSlot(column, first - begin, size, behind, clock))
 
 
 def _number(data: bytes, at: int, size: int) -> int:

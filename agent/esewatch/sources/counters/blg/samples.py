@@ -1,22 +1,23 @@
-"""The samples of a binary performance log: one record for each catalogue entry.
-
-Most counters of a log are not asked for: they are passed over by the size of their records.
-"""
+"""The samples of a binary performance log: one record for each catalogue entry. Most counters of a
+log are not asked for: they are passed over by the size of their records."""
 
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
-from esewatch.sources.counters.blg.buffers import Tell
+from esewatch.sources.counters.blg.buffers import Tell, silent
 from esewatch.sources.counters.blg.catalogue import Entry, string_at
-from esewatch.sources.counters.blg.columns import ColumnBuilder, ColumnGroup, Taken, Values
+from esewatch.sources.counters.blg.columns import (
+    ColumnBuilder,
+    ColumnGroup,
+    Taken,
+    Values,
+    parts_of,
+)
 from esewatch.sources.counters.blg.counter_types import TIMER_100NS, Column
-from esewatch.sources.counters.blg.layout import Layout, ValueSlot
 from esewatch.sources.counters.blg.objects import DamagedError, ObjectReader
-from esewatch.sources.counters.counter_row import parts_of
 
 _HEAD: Final = struct.Struct("<II")
 _SAMPLE: Final = 0x00034C42
@@ -29,7 +30,6 @@ _VALUE: Final = "III12xqq8x"
 _SINGLE: Final = struct.Struct("<" + _VALUE)
 _WILDCARD: Final = struct.Struct("<IIII8x")
 _ITEM: Final = struct.Struct("<IIqq")
-_CLOCK: Final = struct.Struct("<q")
 _UNUSABLE: Final = 0x80000000
 _ASKED_FOR_TIME: Final = 3
 """Counters of a log whose clocks are asked for the time in UTC."""
@@ -91,23 +91,6 @@ class _Wildcard:
         if firsts:
             taken.groups.append(known.group.values(firsts, seconds))
 
-    def places(self, at: int) -> tuple[list[tuple[int, int]], list[ValueSlot]]:
-        """Bytes of a record behind `at` that must stay the same, and places of its values then."""
-        known = self._known
-        known.group.part()
-        count = len(known.places[0]) if known.places else 0
-        items = at + _WILDCARD.size
-        names = items + count * _ITEM.size
-        heads = [(at + 4, 8)]  # how many instances, and the status
-        heads += [(items + number * _ITEM.size, 4) for number in range(count)]
-        heads.append((names, len(known.names)))
-        wanted = range(count) if known.wanted is None else known.wanted
-        firsts = [items + number * _ITEM.size + 8 for number in wanted]
-        return heads, [
-            ValueSlot(column, first, 8, (first + 8, 8))
-            for column, first in zip(known.group.columns, firsts, strict=True)
-        ]
-
     def _name(
         self, data: bytes, at: int, span: tuple[int, int, int], places: tuple[bytes, ...]
     ) -> _Instances:
@@ -121,9 +104,13 @@ class _Wildcard:
                 self._lists.clear()
             self._lists[places, stored] = instances
         found: list[tuple[int, Column]] = []
+        entry = self._entry
         for number, instance in enumerate(instances):
-            column = self._column(instance)
-            if column is not None:
+            if instance not in self._made:
+                self._made[instance] = self._columns.make(
+                    entry, instance, entry.counter, entry.type, entry.frequency
+                )
+            if (column := self._made[instance]) is not None:
                 found.append((number, column))
         if len(self._made) > 2 * len(instances) + _SPARE:
             there = {column.labels[3] for _, column in found}
@@ -136,14 +123,6 @@ class _Wildcard:
             struct.Struct("<" + len(instances) * "8xqq"),
             ColumnGroup([column for _, column in found]),
         )
-
-    def _column(self, instance: str) -> Column | None:
-        if instance not in self._made:
-            entry = self._entry
-            self._made[instance] = self._columns.make(
-                entry, instance, entry.counter, entry.type, entry.frequency
-            )
-        return self._made[instance]
 
 
 class _Run:
@@ -218,16 +197,6 @@ class _Step(NamedTuple):
     wanted: bool
 
 
-class _Alike(NamedTuple):
-    """A step that is like the one of the sample before."""
-
-    layout: Layout
-    size: int
-    """Bytes of all its records."""
-    clocks: list[int]
-    """Places of clocks that tell the time in UTC."""
-
-
 class SampleReader:
     """Reads the samples of one catalogue."""
 
@@ -239,16 +208,17 @@ class SampleReader:
         self._columns = columns
         for entry in entries:
             columns.add_total(entry.machine, entry.object, entry.counter)
-        timed = (n for n, entry in enumerate(entries) if _tells_time(entry))
+        timed = (
+            number
+            for number, entry in enumerate(entries)
+            if entry.type & TIMER_100NS and entry.form in ("single", "wildcard")
+        )
         self._clocks = set(islice(timed, _ASKED_FOR_TIME))
         self._singles: dict[int, Column | None] = {}
         self._wildcards: dict[int, _Wildcard] = {}
         self._lists: _Lists = {}
         self._objects: dict[int, ObjectReader] = {}
         self._steps = self._plan()
-        self._layouts: dict[int, _Alike] = {}
-        self._sizes: dict[int, int] = {}
-        """By the number of its first entry, bytes that a step had in the sample before."""
         self.skipped: Counter[int] = Counter()
         """Kinds of records that are not known here, and how many there were."""
 
@@ -293,17 +263,6 @@ class SampleReader:
         """Take the records of a step one by one; returns where they end. Raises DamagedError."""
         if step.run is not None:
             step.run.part()
-        alike = self._layouts.get(step.begun)
-        if alike is not None:
-            behind = at + alike.size
-            found = alike.layout.values(data, at, behind) if behind <= end else None
-            if found is not None:
-                taken.groups.append(found)
-                taken.utc.extend(_CLOCK.unpack_from(data, at + place)[0] for place in alike.clocks)
-                return behind
-            alike.layout.part()
-            del self._layouts[step.begun]
-        begin, whole = at, (len(taken.broken), taken.unusable.total())
         for number in range(step.begun, step.begun + step.entries):
             size = _size_at(data, at, end, number)
             try:
@@ -311,36 +270,7 @@ class SampleReader:
             except DamagedError as error:
                 taken.broken.append(f"record {number + 1} of the sample: {error}")
             at += size
-        if (len(taken.broken), taken.unusable.total()) == whole:
-            self._lay_out(step, data, begin, at)
         return at
-
-    def _lay_out(self, step: _Step, data: bytes, begin: int, end: int) -> None:
-        """A step that has the size of the one before may be like it; so may the next one."""
-        before, self._sizes[step.begun] = self._sizes.get(step.begun), end - begin
-        if before != end - begin:
-            return
-        heads: list[tuple[int, int]] = []
-        slots: list[ValueSlot] = []
-        clocks: list[int] = []
-        at = begin
-        for number in range(step.begun, step.begun + step.entries):
-            magic, size = _HEAD.unpack_from(data, at)
-            reader = self._wildcards.get(number)
-            if magic != _ALL or reader is None:
-                return
-            place = at - begin
-            heads.append((place, _HEAD.size))
-            fixed, values = reader.places(place + _HEAD.size)
-            heads += fixed
-            slots += values
-            if number in self._clocks and fixed[-1][0] > fixed[0][0] + _WILDCARD.size:
-                clocks.append(place + _HEAD.size + _WILDCARD.size + _ITEM.size - 8)
-            at += size
-        if slots:
-            with suppress(ValueError):
-                layout = Layout(heads, slots, data, begin)
-                self._layouts[step.begun] = _Alike(layout, end - begin, clocks)
 
     def _passed(self, step: _Step, data: bytes, at: int, end: int) -> int:
         """Pass the records of a step over; returns where they end. Raises DamagedError."""
@@ -393,7 +323,7 @@ class SampleReader:
             column = self._single(number)
             if column is not None:
                 run = _Run(number, [column], [])
-                run.read(data, at, _ignored, taken)
+                run.read(data, at, silent, taken)
                 run.part()
             if number in self._clocks:
                 taken.utc.append(_SINGLE.unpack_from(data, at)[4])
@@ -432,14 +362,6 @@ def _numbered(names: Sequence[str]) -> list[str]:
         found.append(f"{name}#{seen[name]}" if seen[name] else name)
         seen[name] += 1
     return found
-
-
-def _ignored(_at: int, _reason: str) -> None:
-    """A record of one value was decoded before."""
-
-
-def _tells_time(entry: Entry) -> bool:
-    return bool(entry.type & TIMER_100NS) and entry.form in ("single", "wildcard")
 
 
 def _ends_well(data: bytes, at: int, end: int) -> bool:

@@ -46,6 +46,7 @@ class LoggedZone(tzinfo):
         self._standard = timedelta(minutes=-(west + standard))
         self._daylight = timedelta(minutes=-(west + daylight))
         self._changes = changes
+        self.offsets = (self._standard, self._daylight)
         changing = all(change.month for change in changes)
         self.west = None if changing else 60 * (west + standard)
         """Seconds west of UTC, None where the clock changes in summer."""
@@ -55,7 +56,6 @@ class LoggedZone(tzinfo):
         return self._daylight if dt is not None and self._is_daylight(dt) else self._standard
 
     def dst(self, dt: datetime | None) -> timedelta:
-        """See `tzinfo`."""
         return self.utcoffset(dt) - self._standard
 
     def tzname(self, dt: datetime | None) -> str | None:

@@ -42,8 +42,6 @@ _HEADER_LINES = 16
 
 
 class Label(NamedTuple):
-    """A line `label: value`."""
-
     name: str
     value: str
     indent: int
@@ -85,8 +83,6 @@ def ends_block(line: str, first: str) -> bool:
 
 
 class BlockHeader(NamedTuple):
-    """The labelled lines at the top of a block."""
-
     values: dict[str, object]
     lines: int
     """Number of lines of the header; the message begins behind them."""
@@ -135,10 +131,8 @@ def read_header(lines: list[str]) -> BlockHeader | None:
 
 def _knows(labels: list[Label]) -> bool:
     fields = {FIELD_OF.get(label.name) for label in labels}
-    numbered = any(
-        FIELD_OF.get(label.name) == "event_id" and integer(label.value) is not None
-        for label in labels
-    )
+    numbers = [label.value for label in labels if FIELD_OF.get(label.name) == "event_id"]
+    numbered = any(integer(value) is not None for value in numbers)
     return numbered and bool(fields & {"provider", "level", "time"})
 
 
@@ -151,7 +145,6 @@ def _in_order(labels: list[Label]) -> bool:
 
 
 def read_block(text: str) -> Found | None:
-    """The fields of one block; None when it is no event."""
     lines = text.splitlines()
     header = read_header(lines)
     if header is None:

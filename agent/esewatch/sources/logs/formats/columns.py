@@ -13,8 +13,6 @@ _VIEWER = ("level", "dateandtime", "source", "eventid", "taskcategory", "message
 
 
 class ColumnNames(NamedTuple):
-    """The separator and the plain name of each column."""
-
     separator: str
     columns: tuple[str, ...]
 

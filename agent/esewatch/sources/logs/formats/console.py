@@ -24,7 +24,6 @@ class Table(NamedTuple):
     provider: str = ""
 
     def row(self, line: str) -> Found | None:
-        """The fields of a row; None when the line is no row of this table."""
         if not line.strip() or "\t" in line:
             return None
         values: dict[str, object] = {}
@@ -48,10 +47,8 @@ class Table(NamedTuple):
 
 
 def _boundary(line: str, start: int, at: int) -> int:
-    """Start in this row of the column whose dashes begin at `start`.
-
-    A value that is aligned to the right may begin before its dashes.
-    """
+    """Start in this row of the column whose dashes begin at `start`. A value that is aligned to the
+    right may begin before its dashes."""
     start = min(start, len(line))
     while start > at and not line[start - 1].isspace():
         start -= 1
@@ -59,10 +56,8 @@ def _boundary(line: str, start: int, at: int) -> int:
 
 
 def read_table(header: str, dashes: str, provider: str = "") -> Table | None:
-    """The table under these two lines; None when it is no table of events.
-
-    Names go to dashes by their order: a pasted first line may have lost its indent.
-    """
+    """The table under these two lines; None when it is no table of events. Names go to dashes by
+    their order: a pasted first line may have lost its indent."""
     names = [plain(name) for name in header.split()]
     groups = [(group.start(), group.end()) for group in _GROUP.finditer(dashes)]
     if len(names) != len(groups):

@@ -1,8 +1,8 @@
 """Events in tables of separated values: Export-Csv, and the exports of Event Viewer."""
 
+import contextlib
 import csv
 import io
-from bisect import bisect_left
 
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.columns import ColumnNames, header_of
@@ -10,7 +10,7 @@ from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import Harvest, Maker
 from esewatch.sources.logs.formats.fields import gather
 from esewatch.sources.logs.formats.json.json_values import numbered
-from esewatch.sources.logs.formats.prefilter import Prefilter
+from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
 
 _ROW_LINES = 400
 _ROW_BYTES = 1 << 17
@@ -27,18 +27,20 @@ class CsvEvents:
         self._alone = 0
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
-        """See `follow.Decoder.feed`."""
         harvest = Harvest()
         hits = self._needles.hits(data, _HEADER_WORDS)
         self._alone = at = 0
+        others: list[bytes] = []
         while at < len(data):
             end = self._row_end(data, at, final=final)
             if end is None:
                 break
-            index = bisect_left(hits, at)
-            if index < len(hits) and hits[index] < end:
+            if hit_between(hits, at, end):
                 end = self._row(data, at, end, harvest)
+            else:
+                others.append(data[at:end])
             at = end
+        self._hear(others, harvest)
         return harvest.fed(data, at)[0]
 
     def _row_end(self, data: bytes, at: int, *, final: bool) -> int | None:
@@ -66,6 +68,17 @@ class CsvEvents:
             start = end
         self._alone = end
         return data.find(b"\n", at) + 1 or len(data)
+
+    def _hear(self, rows: list[bytes], harvest: Harvest) -> None:
+        """Note the times of rows of other providers; one that cannot be read is not asked for."""
+        text = b"".join(rows).decode("utf-8", "replace")
+        names = self._layout.columns
+        told = csv.reader(io.StringIO(text, newline=""), delimiter=self._layout.separator)
+        with contextlib.suppress(csv.Error):
+            for cells in told:
+                found = gather(dict(zip(names, cells, strict=False)))
+                if found.event_id is not None:
+                    self._maker.hear(found, harvest)
 
     def _row(self, data: bytes, at: int, end: int, harvest: Harvest) -> int:
         """Take one row; where it ends may turn out to be earlier than its quotes said."""
@@ -95,5 +108,4 @@ class CsvEvents:
         return first
 
     def save(self) -> bytes:
-        """See `follow.Decoder.save`."""
         return DecoderState("csv", self._maker.save(), layout=self._layout).encoded()

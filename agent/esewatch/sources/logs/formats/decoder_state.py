@@ -30,12 +30,11 @@ class DecoderState(msgspec.Struct, omit_defaults=True):
     """Bytes of the next line that are already taken."""
 
     def encoded(self) -> bytes:
-        """The context as it is kept with the position."""
         return msgspec.json.encode(self)
 
 
 def read_decoder_state(saved: bytes) -> DecoderState | None:
-    """The context kept by `Context.encoded`; None when there is none to be read."""
+    """The context kept by `encoded`; None when there is none to be read."""
     try:
         return msgspec.json.decode(saved, type=DecoderState)
     except (msgspec.DecodeError, msgspec.ValidationError):

@@ -1,7 +1,5 @@
 """Builds an `Event` from the fields of a record: the one way for all formats."""
 
-from collections.abc import Hashable
-
 import msgspec
 
 from esewatch.ese.dates import DateOrder
@@ -11,15 +9,11 @@ from esewatch.ese.events.from_strings import (
     has_fields,
     logged_process,
 )
-from esewatch.ese.events.from_text import (
-    TextFrame,
-    event_from_text,
-    event_in_frame,
-    text_frame,
-)
+from esewatch.ese.events.from_text import TextFrame, event_from_text, event_in_frame, text_frame
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, Level, Record
-from esewatch.sources.files.decoder import Fed
+from esewatch.sources.files.decoder import NO_YEAR, NO_ZONE, Fed
+from esewatch.sources.files.heard_times import HeardTimes
 from esewatch.sources.logs.formats.fields import Found, level_of
 from esewatch.sources.logs.formats.json.esewatch_json import OwnLine
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
@@ -33,13 +27,10 @@ NOT_UTF8 = (
 )
 
 _UNREADABLE_LIMIT = 1_000
-_LONGEST_KEPT = 256
-_KEPT = 4096
+_LONGEST_HEAD = 256
 
 
 class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options for reading an input, from the configuration or the command line."""
-
     providers: tuple[str, ...] = ()
     computer: str = ""
     timezone: str | None = None
@@ -52,6 +43,8 @@ class Harvest:
 
     def __init__(self) -> None:
         self.records: list[Record] = []
+        self.heard = HeardTimes()
+        self.remarks: list[str] = []
         self.unreadable: list[tuple[int, str]] = []
         self._left_out = 0
 
@@ -63,10 +56,20 @@ class Harvest:
         """
         line = len(data) if end >= len(data) else data.rfind(b"\n", 0, end) + 1
         places = [(min(offset, line), reason) for offset, reason in self.unreadable]
-        return Fed(records=self.records, unreadable=places, consumed=line), end - line
+        fed = Fed(
+            records=self.records,
+            unreadable=places,
+            remarks=self.remarks,
+            consumed=line,
+            heard=self.heard.taken(),
+        )
+        return fed, end - line
+
+    def remark(self, text: str, *, said: bool) -> None:
+        if said and text not in self.remarks:
+            self.remarks.append(text)
 
     def complain(self, offset: int, reason: str) -> None:
-        """Note that the text at `offset` could not be read."""
         if len(self.unreadable) < _UNREADABLE_LIMIT:
             self.unreadable.append((offset, reason))
             return
@@ -75,8 +78,6 @@ class Harvest:
 
 
 class MakerState(msgspec.Struct):
-    """The state that the maker keeps between feeds."""
-
     times: TimesState = msgspec.field(default_factory=TimesState)
     told: list[str] = []
     """Remarks already made about this file."""
@@ -93,24 +94,20 @@ class Maker:
         self.options = options
         self.times = Times(options.timezone, options.date_order)
         self._told: list[str] = []
-        self._frames: dict[Hashable, TextFrame | None] = {}
 
     def save(self) -> MakerState:
-        """State at this point of the file."""
         return MakerState(times=self.times.state, told=self._told)
 
     def restore(self, state: MakerState) -> None:
-        """Continue where `save` was called."""
         self.times.state, self._told = state.times, state.told
 
     def add(self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True) -> bool:
-        """Add the event of `found` to the harvest. False when its provider is not wanted.
-
-        Only text that is `certain` to be an event and cannot be read is complained of.
-        """
-        if self.is_foreign(found):
-            return False
+        """Add the event of `found` to the harvest. False when its provider is not wanted. Only text
+        that is `certain` to be an event and cannot be read is complained of."""
         ours = is_ese_provider(found.provider, self.options.providers)
+        if not (ours or self.options.companions or not found.provider):
+            self.hear(found, harvest)
+            return False
         _clean(found)
         unknown = ""
         time = None
@@ -123,72 +120,59 @@ class Maker:
         if event is None or (event.companion and not self.options.companions):
             if ours and certain and event is None:
                 harvest.complain(offset, f"an event of {found.provider} without an event id")
+            elif not ours and found.provider:
+                self.hear(found, harvest)
             return False
         if unknown:
-            self._complain_of_time(unknown, offset, harvest)
-        if _is_mangled(event):
+            if unknown.endswith("has no year"):
+                self.remark(offset, "dates without a year: the times are unknown", harvest)
+            else:
+                harvest.complain(offset, f"{unknown}: the time of this event is unknown")
+        if "\ufffd" in event.database:
             self.remark(offset, NOT_UTF8, harvest)
         if self.times.notes:
             for note in self.times.notes:
                 harvest.complain(offset, note)
             self.times.notes.clear()
+        harvest.remark(NO_ZONE, said=self.times.assumed)
+        harvest.remark(NO_YEAR, said=self.times.yearless)
         harvest.records.append(event)
         return True
 
-    def is_foreign(self, found: Found) -> bool:
-        """True if its provider is not wanted."""
-        wanted = self.options.companions or not found.provider
-        return not (wanted or is_ese_provider(found.provider, self.options.providers))
+    def hear(self, found: Found, harvest: Harvest) -> None:
+        """Note the time of a record of another provider."""
+        self.hear_at(found.computer, found.channel, found.time, harvest)
 
-    def add_valid(
-        self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True
-    ) -> bool:
-        """The same as `add`, of texts without half characters; usual events take the short way."""
-        event = self.usual(found)
-        if event is None or _is_mangled(event):
-            return self.add(found, offset, harvest, certain=certain)
-        harvest.records.append(event)
-        return True
-
-    def usual(self, found: Found) -> Event | None:
-        """The event of strings that say all, or of a text alone; None where `add` must decide."""
-        number, time = found.event_id, self.times.quick(found.time)
-        if number is None or number > MAX_EVENT_ID or time is None or self.times.notes:
+    def hear_at(self, computer: str, channel: str, time: object, harvest: Harvest) -> float | None:
+        """Note it; returns the time in epoch seconds, None where it cannot be read."""
+        try:
+            moment = self.times.read(time) if time else None
+        except UnknownTimeError:
             return None
-        options, strings, message = self.options, found.strings, found.message
-        level = level_of(found.level) if found.level else None
-        computer = found.computer or options.computer
-        if strings:
-            around = (found.provider, number, time, computer, found.channel, found.record_id, level)
-            event = event_of_strings(around, strings, options.providers, options.date_order)
-            if event is not None and message and lacks(event):
-                return None
-        elif message:
-            event = self._by_text(found, time, computer, level)
-        else:
-            return None
-        return None if event is None or event.companion else event
+        if moment is not None:
+            harvest.heard.note(computer or self.options.computer, channel, moment)
+        return moment
 
     def frame_of(self, found: Found) -> TextFrame | None:
         """The frame of log lines that begin with `found`, whose message is a process; or None."""
         head, bracket, rest = found.message.partition(")")
-        level = level_of(found.level) if found.level else None
-        computer = found.computer or self.options.computer
-        return self._framed(found, computer, level, head) if bracket and not rest else None
+        return self._framed(found, head) if bracket and not rest else None
 
     def in_frame(self, frame: TextFrame, time: str, rest: str) -> Event | None:
-        """The same as `usual`, of a log line like one read before; None where that must decide."""
+        """The event of a log line like one read before; None where `add` must decide."""
         moment = self.times.quick(time)
         if moment is None or self.times.notes:
             return None
         return event_in_frame(frame, rest, moment, None, self.options.date_order)
 
-    def _framed(
-        self, found: Found, computer: str, level: Level | None, head: str
-    ) -> TextFrame | None:
+    def _framed(self, found: Found, head: str) -> TextFrame | None:
         provider, number = found.provider, found.event_id
-        if number is None or not is_ese_provider(provider, self.options.providers):
+        if number is None or len(head) > _LONGEST_HEAD:
             return None
+        if not is_ese_provider(provider, self.options.providers):
+            return None
+        level = level_of(found.level) if found.level else None
+        computer = found.computer or self.options.computer
         return text_frame((provider, number, None, computer, found.channel, None, level), head)
 
     def add_own(self, line: OwnLine, harvest: Harvest) -> None:
@@ -204,25 +188,12 @@ class Maker:
             state, version = state or logged[0], version or logged[1]
         harvest.records.append(
             Event(
-                line.event_id,
-                line.provider,
-                line.epoch,
-                line.computer or self.options.computer,
-                line.channel,
-                line.record_id,
-                line.level,
-                line.process,
-                state,
-                version,
-                line.ese_instance,
-                line.database,
-                line.task,
-                line.stage,
-                line.fields,
-                line.strings,
+                line.event_id, line.provider, line.epoch, line.computer or self.options.computer,
+                line.channel, line.record_id, line.level, line.process, state, version,
+                line.ese_instance, line.database, line.task, line.stage, line.fields, line.strings,
                 not ours,
             )
-        )
+        )  # fmt: skip
 
     def _is_companion(self, line: OwnLine) -> bool:
         told = self.options.companions and event_from_strings(
@@ -234,16 +205,9 @@ class Maker:
         return bool(told)
 
     def remark(self, offset: int, text: str, harvest: Harvest) -> None:
-        """Make a remark about the whole file, once."""
         if text not in self._told:
             self._told.append(text)
             harvest.complain(offset, text)
-
-    def _complain_of_time(self, reason: str, offset: int, harvest: Harvest) -> None:
-        if reason.endswith("has no year"):
-            self.remark(offset, "dates without a year: the times are unknown", harvest)
-        else:
-            harvest.complain(offset, f"{reason}: the time of this event is unknown")
 
     def _event(self, found: Found, time: float | None) -> Event | None:
         options = self.options
@@ -251,17 +215,10 @@ class Maker:
         level = level_of(found.level) if found.level else None
         by_strings = by_text = None
         if found.event_id is not None and (found.strings or not found.message):
-            by_strings = event_from_strings(
-                provider=found.provider,
-                event_id=found.event_id,
-                strings=found.strings,
-                time=time,
-                computer=computer,
-                channel=found.channel,
-                record_id=found.record_id,
-                level=level,
-                extra_providers=options.providers,
-                date_order=options.date_order,
+            number, channel, record_id = found.event_id, found.channel, found.record_id
+            around = (found.provider, number, time, computer, channel, record_id, level)
+            by_strings = event_of_strings(
+                around, found.strings, options.providers, options.date_order
             )
         if found.message and (by_strings is None or lacks(by_strings)):
             by_text = self._by_text(found, time, computer, level)
@@ -274,16 +231,11 @@ class Maker:
     ) -> Event | None:
         """The event of the message, which is that of its frame where one like it was read."""
         head, _, rest = found.message.partition(") ")
-        key = (head, found.event_id, found.provider, computer, found.channel, level)
-        frame, order = self._frames.get(key), self.options.date_order
+        frame, order = self._framed(found, head), self.options.date_order
         if frame is not None and (
             event := event_in_frame(frame, rest, time, found.record_id, order)
         ):
             return event
-        if frame is None and len(head) <= _LONGEST_KEPT:
-            if len(self._frames) >= _KEPT:
-                self._frames.clear()
-            self._frames[key] = self._framed(found, computer, level, head)
         return event_from_text(
             message=found.message,
             provider=found.provider,
@@ -296,10 +248,6 @@ class Maker:
             extra_providers=self.options.providers,
             date_order=order,
         )
-
-
-def _is_mangled(event: Event) -> bool:
-    return "\ufffd" in event.database
 
 
 def _clean(found: Found) -> None:

@@ -39,35 +39,19 @@ _REWRITTEN = (
     ("EvntSLog", re.compile(r"/([^/()\s]{1,64}) \((\d{1,5})\) - "), r" \1: \2: "),
 )
 """Word of a forwarder, and what is written another way in its lines: Snare's tabs, which rsyslog
-escapes by default, and `HOST/ESE (474) - ` of EventReporter.
-"""
+escapes by default, and `HOST/ESE (474) - ` of EventReporter."""
 _BRACKET = re.compile(r"\[\d+\]:?\s*|[\s:,|\-]+")
 _NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*\x22?(\d{1,5})\b", re.IGNORECASE)
 _UNDESCRIBED = re.compile(r"description for event id\W{0,3}\d+\W{0,3} (?:from|in) source")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,253}")
 _CATEGORIES = (
-    "General",
-    "Database Page Cache",
-    "Logging/Recovery",
-    "Space Management",
-    "Table/Column/Index Definition",
-    "Record Manipulation",
-    "Performance",
-    "Database Repair",
-    "Database Conversion",
-    "Online Defragmentation",
-    "System Parameter Settings",
-    "Database Corruption",
-    "Database Zeroing",
-    "Transaction Manager",
-    "Resource Failure Simulation",
-    "ShadowCopy",
-    "Failure Items",
-    "System Device",
-    "None",
-)
+    "General", "Database Page Cache", "Logging/Recovery", "Space Management",
+    "Table/Column/Index Definition", "Record Manipulation", "Performance", "Database Repair",
+    "Database Conversion", "Online Defragmentation", "System Parameter Settings",
+    "Database Corruption", "Database Zeroing", "Transaction Manager", "Resource Failure Simulation",
+    "ShadowCopy", "Failure Items", "System Device", "None",
+)  # fmt: skip
 _CATEGORY = re.compile(rf"(?:(?:{'|'.join(map(re.escape, _CATEGORIES))})|\(\d+\))[\s:,|]+")
-
 
 _LONGEST_KEPT = 200
 _KEPT_HEADINGS = 4096
@@ -96,20 +80,34 @@ class LineReader:
         self._known = re.compile("|".join(known), re.IGNORECASE)
         self._headings: dict[str, _Heading | None] = {}
         self._provider = re.compile(
-            rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])",
-            re.IGNORECASE,
+            rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])", re.IGNORECASE
         )
 
     def read(self, text: str) -> tuple[Found, bool] | None:
-        """Read a line, and whether it is certain to be an event; None if it is none.
-
-        Certain is a line with a time and the process prefix that every ESE text has.
-        """
+        """Read a line, and whether it is certain to be an event; None if it is none. Certain is a
+        line with a time and the process prefix that every ESE text has."""
         if is_undescribed(text):
             return Found(message=text), False
         if (header := _SYSLOG.match(text.lstrip())) is not None:
             return self._behind_header(header)
         return self._line(text)
+
+    @staticmethod
+    def origin(text: str) -> tuple[str, str]:
+        """Time of a line of any program, and the host behind it; both empty where it has no time.
+
+        Where the host is that of no computer with an event, it may be any word.
+        """
+        if (header := _SYSLOG.match(text.lstrip())) is not None:
+            return leading_time(header["time"])[0], header["host"].strip("-")
+        found = Found()
+        rest = _opening(text, found)
+        time = found.time if isinstance(found.time, str) else ""
+        if not time:
+            return "", ""
+        word = _forwarded_from(text, len(text)) or rest.split(maxsplit=1)[:1]
+        host = word if isinstance(word, str) else word[0].strip("[]():,|\"'") if word else ""
+        return time, host if _is_host(host) else ""
 
     def _line(self, text: str) -> tuple[Found, bool] | None:
         """A line without a header of RFC 5424, or what stands behind one."""
@@ -129,7 +127,9 @@ class LineReader:
         if dated:
             before = len(text) - len(rest) + heading.start
             found.computer = heading.computer or _forwarded_from(text, before)
-            _add_year(found, head)
+            if isinstance(found.time, str) and _NO_YEAR.fullmatch(found.time):
+                whole = _WITH_YEAR.search(head)  # Snare repeats the time with its year
+                found.time = whole[0] if whole else found.time
         at = heading.end
         if heading.numbered:
             found.event_id = heading.event_id
@@ -168,7 +168,7 @@ class LineReader:
         certain = found.time is not None and _PREFIX.search(found.message) is not None
         return (found, certain) if found.event_id is not None or certain else None
 
-    def _heading(self, head: str) -> "_Heading | None":
+    def _heading(self, head: str) -> _Heading | None:
         """The text before the message; a file has few of them, so they are cached."""
         if len(head) > _LONGEST_KEPT:
             return self._read_heading(head)
@@ -180,24 +180,22 @@ class LineReader:
             found = self._headings[head] = self._read_heading(head)
             return found
 
-    def _is_process(self, heading: "_Heading", head: str) -> bool:
+    def _is_process(self, heading: _Heading, head: str) -> bool:
         """`MSExchangeIS (3392)` is a process, though a provider of companions has its name."""
         return not self._known.fullmatch(heading.provider) and not head[heading.end :].strip()
 
-    def _read_heading(self, head: str) -> "_Heading | None":
+    def _read_heading(self, head: str) -> _Heading | None:
         named = self._provider.search(head)
         if named is None:
             return None
         level, computer = _host(head[: named.start()])
-        number = _NUMBER.match(head, named.end())
-        if number is None:
-            if before := _NUMBER_BEFORE.search(head, 0, named.start()):
-                event_id = integer(before[1])
-                return _Heading(named[1], level, computer, True, event_id, *named.span())
-            return _Heading(named[1], level, computer, False, None, *named.span())
-        end = _behind_category(head, number.end())
-        event_id = integer(number[1])
-        return _Heading(named[1], level, computer, True, event_id, named.start(), end)
+        number, end = _NUMBER.match(head, named.end()), named.end()
+        if number is not None:
+            end = _behind_category(head, number.end())
+        else:
+            number = _NUMBER_BEFORE.search(head, 0, named.start())
+        event_id = integer(number[1]) if number else None
+        return _Heading(named[1], level, computer, bool(number), event_id, named.start(), end)
 
     @staticmethod
     def _unnamed(
@@ -261,13 +259,6 @@ def _forwarded_from(text: str, end: int) -> str:
         return ""
     host = (forwarded[1] or forwarded[2]).strip("[]:,")
     return host if _is_host(host) and not level_of(host) else ""
-
-
-def _add_year(found: Found, head: str) -> None:
-    """Take the time that Snare repeats with its year, where that of the line has none."""
-    if isinstance(found.time, str) and _NO_YEAR.fullmatch(found.time):
-        whole = _WITH_YEAR.search(head)
-        found.time = whole[0] if whole else found.time
 
 
 def _behind_category(text: str, at: int) -> int:

@@ -1,6 +1,7 @@
 """The cheap filter before decoding: places in a block where a wanted event may stand."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from esewatch.ese.companions.companion_table import PROVIDER_WORDS
@@ -10,10 +11,8 @@ PREFIX = re.compile(
     rb"\((?:\d{1,10},[A-Z-],\d{1,20}(?:,[\d.]{1,32})?\)"
     rb"|\d{1,10}\)(?:[ \t]*\r?\n|(?:[ \t]|\\[nr])+(?:[A-Z'\"]|[^\n]{1,300}?:(?:\s|\\[nr]))))"
 )
-"""`(pid,state,context,version)`, or `(pid)` with a sentence or `instance: ` behind it.
-
-All rendered ESE texts have this behind the name of the process.
-"""
+"""`(pid,state,context,version)`, or `(pid)` with a sentence or `instance: ` behind it. All rendered
+ESE texts have this behind the name of the process."""
 
 _PROVIDERS = tuple(
     spelt.encode()
@@ -38,15 +37,13 @@ class Prefilter:
 
     def hits(self, data: bytes, extra: Sequence[bytes] = ()) -> list[int]:
         """Sorted offsets of all hits; `extra` are further words a format looks for."""
-        found = [match.start() for match in PREFIX.finditer(data)]
-        found += self._named(data)
+        found = [match.start() for match in PREFIX.finditer(data)] + self._named(data)
         for literal in extra:
             at = data.find(literal)
             while at >= 0:
                 found.append(at)
                 at = data.find(literal, at + len(literal))
-        found.sort()
-        return found
+        return sorted(found)
 
     def any_in(self, data: bytes) -> bool:
         """True if this piece may hold an event, by a provider or a process in it."""
@@ -63,6 +60,12 @@ class Prefilter:
         ]
 
 
+def hit_between(hits: Sequence[int], start: int, end: int) -> bool:
+    """True if one of the sorted hits is within this stretch."""
+    index = bisect_left(hits, start)
+    return index < len(hits) and hits[index] < end
+
+
 def _stems(names: list[bytes]) -> list[tuple[re.Pattern[bytes], re.Pattern[bytes]]]:
     """Lower-case beginnings, each with the names that begin so, whole and as spelt."""
     stems: list[bytes] = []
@@ -76,10 +79,8 @@ def _stems(names: list[bytes]) -> list[tuple[re.Pattern[bytes], re.Pattern[bytes
 
 
 def _word(stem: bytes) -> re.Pattern[bytes]:
-    """Finds `stem` where a word begins; the `t` of `\\t` in JSON is no part of a word.
-
-    The look behind stands behind the stem, so that the search is for a fixed text.
-    """
+    """Finds `stem` where a word begins; the `t` of `\\t` in JSON is no part of a word. The look
+    behind stands behind the stem, so that the search is for a fixed text."""
     literal = re.escape(stem)
     return re.compile(literal + rb"(?<![^\\][A-Za-z]" + literal + rb")")
 

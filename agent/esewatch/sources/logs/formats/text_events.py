@@ -5,12 +5,15 @@ never on where a feed began.
 """
 
 import re
+from collections.abc import Sequence
+from itertools import chain
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from esewatch.ese.events.from_text import TextFrame
 from esewatch.sources.files.decoder import Fed
+from esewatch.sources.files.heard_times import KnownLogs, Log
 from esewatch.sources.logs.formats.blocks import (
     continues,
     ends_block,
@@ -22,10 +25,11 @@ from esewatch.sources.logs.formats.blocks import (
 from esewatch.sources.logs.formats.console import DASHES, read_table
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
+from esewatch.sources.logs.formats.fields import level_of
 from esewatch.sources.logs.formats.json.json_values import events_in
 from esewatch.sources.logs.formats.lines import LineReader, is_undescribed
-from esewatch.sources.logs.formats.prefilter import Prefilter
-from esewatch.sources.logs.formats.xml_events import CLOSE, OPEN, add_element
+from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
+from esewatch.sources.logs.formats.xml_events import CLOSE, OPEN, add_element, hear_element
 
 _ANCHORS = re.compile(
     rb"\n(?=[ \tEIP-])[ \t]*(?:Event ID:|EventID |Ereignis-ID:|ID de l|ID evento:|ID do Evento:"
@@ -53,6 +57,12 @@ _RECORD_BYTES = 1 << 17
 _LONG_LINE = 1 << 16
 _LONGEST_ANCHOR = 256
 _ANGLE, _NEWLINE = b"<\n"
+_HEARD = re.compile(
+    rb"(?:<\d{1,3}>(?:1 )?)?[\"'\[(]?((\d{4}-\d\d-\d\d[ T]\d\d|[A-Z][a-z]{2} [ \d]\d \d\d)"
+    rb":\d\d:\d\d[^\s\]\",;|]*)[\s\]\",;|]+([^\s\]\",;:|]+)"
+)
+"""The time of a line, its hour, and the word behind it."""
+_BLANK = (b"", b" ", b"\t", b"\r")
 
 Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line"]
 
@@ -67,11 +77,16 @@ class TextPiece(NamedTuple):
 
 
 class TextEvents:
-    """Decoder of plain text."""
-
-    def __init__(self, maker: Maker, needles: Prefilter, kept: DecoderState | None = None) -> None:
+    def __init__(
+        self,
+        maker: Maker,
+        needles: Prefilter,
+        kept: DecoderState | None = None,
+        logs: KnownLogs | None = None,
+    ) -> None:
         self._maker = maker
         self._needles = needles
+        self._logs = logs or KnownLogs(maker.options.computer)
         self._frames: dict[bytes, TextFrame | None] = {}
         """By the heading of a line, to its process."""
         self._lines = LineReader(maker.options.providers, companions=maker.options.companions)
@@ -80,12 +95,12 @@ class TextEvents:
         self._taken = kept.taken if kept else 0
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
-        """See `follow.Decoder.feed`."""
         harvest = Harvest()
-        at = self._known_lines(data, self._taken, harvest)
+        at = known = self._known_lines(data, self._taken, harvest)
         consumed = -1
         anchors = _anchors(data, at)
-        for hit in sorted([*self._needles.hits_behind(data, at), *anchors]):
+        hits = self._needles.hits_behind(data, at)
+        for hit in sorted([*hits, *anchors]):
             if hit < at:
                 continue
             start = _line_start(data, at, hit)
@@ -100,17 +115,49 @@ class TextEvents:
             at = piece.end
         if consumed < 0:
             consumed = len(data) if final else self._settled(data, at)
+        self._hear(data, hits, known, consumed, harvest)
         fed, self._taken = harvest.fed(data, consumed)
         return fed
 
+    def _hear(self, data: bytes, hits: Sequence[int], known: int, end: int, fed: Harvest) -> None:
+        """Note the times of the lines of other providers, of those up to `end`. All up to `known`
+        are events; `hits` are those of the needles behind it."""
+        self._logs.learn(fed.records)
+        default = self._maker.options.computer
+        unnamed = default.encode("utf-8", "replace") in self._logs.names
+
+        def hear(begin: int, end: int) -> tuple[Log, float] | None:
+            if begin < known or hit_between(hits, begin, end):
+                return None
+            line = data[begin : min(end, begin + _LONGEST_ANCHOR)]
+            head = _HEARD.match(line)
+            if head is not None and head[3] in self._logs.names:
+                time, host = _text(head[1]), _text(head[3])
+            else:
+                time, host = self._lines.origin(_text(line))
+                if unnamed and host.encode("utf-8", "replace") not in self._logs.names:
+                    host = default  # the word is no computer
+            told = self._maker.hear_at(host, "", time, fed)
+            return None if told is None else ((host, ""), told)
+
+        if self._logs.are_heard(data, self._taken, end, hear):
+            return
+        lines: dict[tuple[bytes, bytes], list[int]] = {}
+        at = self._taken
+        for line in data[at:end].split(b"\n"):
+            head = _HEARD.match(line)
+            if head is not None and not level_of(_text(head[3])):
+                key = head[2], head[3]
+                lines.setdefault(key, [at])[1:] = [at]
+            elif line[:1] not in _BLANK and (head is not None or _STARTS.match(line)):
+                lines[line, b""] = [at]
+            at += len(line) + 1
+        for at in chain.from_iterable(lines.values()):
+            hear(at, _line_end(data, at))
+
     def save(self) -> bytes:
-        """See `follow.Decoder.save`."""
         return DecoderState(
-            "text",
-            self._maker.save(),
-            table=self._table,
-            heading=self._heading,
-            taken=self._taken,
+            "text", self._maker.save(), table=self._table, heading=self._heading, taken=self._taken
         ).encoded()
 
     def _known_lines(self, data: bytes, at: int, harvest: Harvest) -> int:
@@ -142,9 +189,7 @@ class TextEvents:
 
     def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> TextPiece:
         """The record that the hit is in. Never reads before `at`, the end of the record before.
-
-        `told` says that the line is known to have a needle.
-        """
+        `told` says that the line is known to have a needle."""
         start = _line_start(data, at, hit)
         if data[hit] == _ANGLE and OPEN.match(data, hit):
             # Decided without a copy of the line, which may have very many elements.
@@ -159,22 +204,16 @@ class TextEvents:
             return TextPiece("dashes", start, end)
         if line.rstrip().endswith(b"}") and b'{"' in line:
             return TextPiece("json", start, end)
-        if self._table is not None:
-            piece = self._row_piece(data, at, start, end)
-            if piece is not None:
-                return piece
+        if self._table and (piece := self._row_piece(data, at, start, end)) is not None:
+            return piece
         label = None if dated else label_of(_text(line))
         if label is not None or (not dated and continues(_text(line))):
-            block = _block_piece(data, at, start, final=final)
-            if block is not None:
+            if (block := _block_piece(data, at, start, final=final)) is not None:
                 return block
             if label is not None and label.name == "providername" and label.value:
                 return TextPiece("heading", start, end)
-        if (
-            len(line) > _LONG_LINE
-            or (not dated and is_separator(_text(line[:80])))
-            or not (told or self._needles.any_in(line))
-        ):
+        ruled = not dated and is_separator(_text(line[:80]))
+        if len(line) > _LONG_LINE or ruled or not (told or self._needles.any_in(line)):
             return TextPiece("skip", start, end)
         return self._line_piece(data, start, end)
 
@@ -221,9 +260,8 @@ class TextEvents:
             line = data[stop:following]
             if not line.strip() and not is_undescribed(_text(data[start:end])):
                 break
-            if self._needles.any_in(line):
-                break
-            if ends_block(_text(line), "") or following - start > _RECORD_BYTES:
+            ended = self._needles.any_in(line) or ends_block(_text(line), "")
+            if ended or following - start > _RECORD_BYTES:
                 break
             stop = following
         return TextPiece("line", start, stop)
@@ -235,7 +273,7 @@ class TextEvents:
             case "line":
                 read = self._lines.read(text)
                 if read is not None:
-                    self._maker.add_valid(read[0], piece.start, harvest, certain=read[1])
+                    self._maker.add(read[0], piece.start, harvest, certain=read[1])
                     self._learn(content)
             case "dashes":
                 header = _line_start(data, at, max(piece.start - 1, at))
@@ -247,6 +285,8 @@ class TextEvents:
             case "xml":
                 if self._needles.any_in(content):
                     add_element(content, piece.start, self._maker, harvest)
+                else:
+                    hear_element(content, self._maker, harvest)
             case "json":
                 self._take_json(text, piece.start, harvest)
             case "row":
@@ -254,6 +294,8 @@ class TextEvents:
             case "block":
                 if self._needles.any_in(content):
                     self._take_block(content, piece.start, harvest)
+                elif (found := read_block(text)) is not None:
+                    self._maker.hear(found, harvest)
 
     def _take_json(self, text: str, offset: int, harvest: Harvest) -> None:
         try:
@@ -290,10 +332,8 @@ class TextEvents:
         self._maker.add(found, offset, harvest)
 
     def _settled(self, data: bytes, at: int) -> int:
-        """The offset up to which following text cannot change what was read.
-
-        Labelled lines and a table's header at the end may belong to the next record.
-        """
+        """The offset up to which following text cannot change what was read. Labelled lines and a
+        table's header at the end may belong to the next record."""
         start = len(data)
         for _ in range(_BACK_LINES):
             if start <= at:

@@ -1,18 +1,20 @@
 """Reading the times of event texts: ISO, .NET, US, dotted, CIM, syslog and console forms.
 
-Times without offset are taken in the configured zone, else as UTC. The order of day and month is
+Times without offset are taken in the configured zone, else as UTC. Of dates without a year the
+last one of a file is of the latest year before that of the file. The order of day and month is
 the configured one, else what dates with the same mark prove in this file, else month first with
 slashes; no locale of Windows writes it so with dashes or dots.
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from esewatch.ese.dates import DateOrder
+from esewatch.ese.dates import DateOrder, iso_time
 
 _TIME = (
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})"
@@ -53,6 +55,8 @@ _HOUR = re.compile(r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):")
 _ZONE_OFFSET = re.compile(r" ?([+-])([01][0-9]):?([0-5][0-9])")
 _WITHIN = {f"{each // 60:02}:{each % 60:02}": each for each in range(3600)}
 """Minutes and seconds -> seconds of the hour."""
+_HALF_A_YEAR = 6
+"""Months; a step over more of them from one line to the next is one into another year."""
 _MARKS = {ord(mark): None for mark in "\u200e\u200f\u202a\u202c\ufeff"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)
@@ -74,6 +78,11 @@ class TimesState(msgspec.Struct):
     """Last local time read, ISO; only kept while a zone is configured."""
     falling: bool = False
     second_fold: bool | None = None
+    year: int | None = None
+    """Of the last date that has none; None before any."""
+    month: int = 0
+    """Of that date."""
+    day: int = 0
 
 
 class Times:
@@ -83,26 +92,49 @@ class Times:
         """`timezone` is a zoneinfo name; raises ZoneInfoNotFoundError or ValueError if unknown."""
         self._zone = ZoneInfo(timezone) if timezone else None
         self._configured = date_order
-        self.state = TimesState()
+        self._state = TimesState()
+        self._told = ""
+        """Text that may have dates, of which nobody has asked what they prove."""
         self.notes: list[str] = []
+        self.assumed = False
+        """The last time read was taken for UTC without naming a zone."""
+        self.first_year: Callable[[], int | None] = lambda: None
+        """Tells the year of the first date of the file that has none."""
+        self.yearless = False
+        """The last time read has no year."""
 
     def learn(self, head: str) -> None:
         """Take the order of day and month from dates in the first block that prove it."""
-        if self._configured is None and self.state.order is None:
-            for first, mark, second, _ in _NUMERIC.findall(head):
+        self._told += f"\n{head}"
+
+    @property
+    def state(self) -> TimesState:
+        told, self._told = self._told, ""
+        if self._configured is None and self._state.order is None:
+            for first, mark, second, _ in _NUMERIC.findall(told):
                 if order := _proof(int(first), int(second)):
-                    self.state.order, self.state.mark = order, mark
-                    return
+                    self._state.order, self._state.mark = order, mark
+                    break
+        return self._state
+
+    @state.setter
+    def state(self, state: TimesState) -> None:
+        self._state = state
 
     def read(self, value: object) -> float:
         """Seconds since the epoch of a time as found. Raises UnknownTimeError."""
+        if (seconds := self.quick(value)) is not None:
+            return seconds
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise UnknownTimeError(f"the time {value!r} cannot be read")
         if not isinstance(value, str):
             return _from_number(value)
         if _WHOLE.fullmatch(value):
             whole = value if value[-1] == "Z" else value.replace(" +", "+").replace(" -", "-")
-            return self._seconds(_from_iso(whole))
+            try:
+                return self._seconds(iso_time(whole))
+            except ValueError:
+                raise UnknownTimeError(f"the time '{whole}' cannot be read") from None
         text = value.translate(_MARKS).strip()
         if found := _DOTNET.fullmatch(text):
             return _from_milliseconds(int(found[1]))
@@ -111,17 +143,17 @@ class Times:
         return self._seconds(self._parse(text))
 
     def quick(self, value: object) -> float | None:
-        """The same of an ISO time, as most logs have it, where it teaches nothing of the file.
-
-        None where `read` must decide.
-        """
+        """The same of an ISO time, as most logs have it, where it teaches nothing of the file. None
+        where `read` must decide."""
+        self.assumed = self.yearless = False
         if type(value) is not str:
             return None
         begin, within, tail = _hour(value[:14]), _WITHIN.get(value[14:19]), value[19:]
         if begin is None or within is None:
             return None
         if tail[-1:] != "Z":
-            offset = _offset(tail) if tail else 0 if self._zone is None else None
+            self.assumed = not tail and self._zone is None
+            offset = 0 if self.assumed else _offset(tail)
             return None if offset is None else float(begin + within - offset)
         fraction = tail[1:-1]
         if not fraction:
@@ -139,16 +171,33 @@ class Times:
             found = form.fullmatch(text)
             if found is None:
                 continue
-            if index == len(_FORMS) - 1:
-                raise UnknownTimeError(f"the date '{text[:40]}' has no year")
             if _is_null(found):
                 break
             try:
+                if index == len(_FORMS) - 1:
+                    return self._without_year(found)
                 year, month, day = self._numeric(found) if index < 2 else _named(found)
-                return _build(found, _full_year(year), month, day)
+                century = 0 if year >= 100 else 1900 if year >= 70 else 2000
+                return _build(found, century + year, month, day)
+            except UnknownTimeError:
+                raise
             except (ValueError, OverflowError):
                 break
         raise UnknownTimeError(f"the time '{text[:40]}' cannot be read")
+
+    def _without_year(self, found: re.Match[str]) -> datetime:
+        """The year is that in which the month is next to the one before. Raises UnknownTimeError
+        where the file does not tell it."""
+        state = self._state
+        state.year = self.first_year() if state.year is None else state.year
+        if state.year is None:
+            raise UnknownTimeError(f"the date '{found[0][:40]}' has no year")
+        month = _MONTHS.index(found["name"][:3].lower()) + 1
+        apart = month - (state.month or month)
+        state.year += (apart < -_HALF_A_YEAR) - (apart > _HALF_A_YEAR)
+        state.month, state.day = month, int(found["day"])
+        self.yearless = True
+        return _build(found, state.year, month, state.day)
 
     def _numeric(self, found: re.Match[str]) -> tuple[int, int, int]:
         first, second, third = int(found["a"]), int(found["b"]), int(found["c"])
@@ -178,6 +227,7 @@ class Times:
         if moment.tzinfo is not None:
             return moment.timestamp()
         if self._zone is None:
+            self.assumed = True
             return (moment - _NAIVE_EPOCH).total_seconds()
         return self._local(moment, self._zone).timestamp()
 
@@ -188,7 +238,7 @@ class Times:
         It is entered from below or from above. A step against that direction by more than half
         of the hour begins the other one; a smaller one is a line out of order.
         """
-        state = self.state
+        state = self._state
         last = datetime.fromisoformat(state.last) if state.last else None
         early, late = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
         offsets = (early.utcoffset(), late.utcoffset())
@@ -240,13 +290,6 @@ def looks_dated(text: str) -> bool:
     return any(form.match(text.translate(_MARKS).lstrip()) for form in _FORMS)
 
 
-def _from_iso(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise UnknownTimeError(f"the time '{text}' cannot be read") from None
-
-
 def _named(found: re.Match[str]) -> tuple[int, int, int]:
     month = _MONTHS.index(found["name"][:3].lower()) + 1
     return int(found["year"]), month, int(found["day"])
@@ -270,12 +313,6 @@ def _is_null(found: re.Match[str]) -> bool:
     return any(re.fullmatch(r"00\d\d", parts.get(name) or "") for name in ("a", "c", "year"))
 
 
-def _full_year(year: int) -> int:
-    if year >= 100:
-        return year
-    return year + (1900 if year >= 70 else 2000)
-
-
 def _build(found: re.Match[str], year: int, month: int, day: int) -> datetime:
     if year not in _YEARS:
         raise ValueError(year)
@@ -287,15 +324,9 @@ def _build(found: re.Match[str], year: int, month: int, day: int) -> datetime:
         hour = hour % 12 + 12
     fraction = (parts["fraction"] or "")[:6].ljust(6, "0")
     return datetime(
-        year,
-        month,
-        day,
-        hour,
-        int(parts["minute"]),
-        int(parts["second"] or 0),
-        int(fraction),
+        year, month, day, hour, int(parts["minute"]), int(parts["second"] or 0), int(fraction),
         tzinfo=_zone(parts.get("zone")),
-    )
+    )  # fmt: skip
 
 
 def _zone(text: str | None) -> timezone | None:

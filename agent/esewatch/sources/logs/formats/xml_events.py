@@ -5,15 +5,16 @@ entities is never seen by the parser, and roots may follow each other as they li
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
+from typing import NamedTuple
 from xml.etree import ElementTree
+from xml.sax.saxutils import unescape
 
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
 from esewatch.sources.logs.formats.fields import Found, integer
-from esewatch.sources.logs.formats.prefilter import Prefilter
+from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
 
 OPEN = re.compile(rb"<Event(?=[\s>])")
 CLOSE = b"</Event>"
@@ -27,6 +28,9 @@ _CUT = "the <Event> element has no end: the file ends or another one begins with
 _ITEMS = re.compile(r"<string>(.*?)</string>\n?", re.DOTALL)
 """python-evtx writes all strings of an event into one `Data`."""
 _DECLARATION = re.compile(rb"<!(?!\[CDATA\[|--)")
+_TIME = re.compile(rb"<TimeCreated\s+SystemTime=(['\"])([^'\"<>]{1,64})\1")
+_COMPUTER = re.compile(rb"<Computer>([^<]{0,512})</Computer>")
+_CHANNEL = re.compile(rb"<Channel>([^<]{0,512})</Channel>")
 
 
 class XmlEvents:
@@ -38,7 +42,6 @@ class XmlEvents:
         self._taken = kept.taken if kept else 0
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
-        """See `follow.Decoder.feed`."""
         harvest = Harvest()
         hits = self._needles.hits(data)
         consumed = len(data)
@@ -47,15 +50,16 @@ class XmlEvents:
             if end == len(data) and not closed and not final and end - start <= RECORD_LIMIT:
                 consumed = start
             elif not closed:
-                if _hit_between(hits, start, end):
+                if hit_between(hits, start, end):
                     harvest.complain(start, _ENDLESS if end - start > RECORD_LIMIT else _CUT)
-            elif _hit_between(hits, start, end):
+            elif hit_between(hits, start, end):
                 add_element(data[start:end], start, self._maker, harvest)
+            else:
+                hear_element(data[start:end], self._maker, harvest)
         fed, self._taken = harvest.fed(data, consumed)
         return fed
 
     def save(self) -> bytes:
-        """See `follow.Decoder.save`."""
         return DecoderState("xml", self._maker.save(), taken=self._taken).encoded()
 
 
@@ -86,6 +90,33 @@ def add_element(
     return maker.add(found, offset, harvest)
 
 
+class Head(NamedTuple):
+    """Fields of an element, without parsing it; empty where they are not there."""
+
+    computer: str
+    channel: str
+    time: str
+
+
+def head_of(element: bytes) -> Head:
+    time = _TIME.search(element)
+    return Head(
+        _text(_COMPUTER, element),
+        _text(_CHANNEL, element),
+        time[2].decode("ascii", "replace") if time else "",
+    )
+
+
+def hear_element(element: bytes, maker: Maker, harvest: Harvest) -> None:
+    """Note the time of an element of another provider."""
+    maker.hear_at(*head_of(element), harvest)
+
+
+def _text(pattern: re.Pattern[bytes], element: bytes) -> str:
+    found = pattern.search(element)
+    return unescape(found[1].decode("utf-8", "replace").strip()) if found else ""
+
+
 def found_in(element: bytes) -> Found:
     """The fields of one `<Event>` element in UTF-8. Raises ValueError."""
     if len(element) > RECORD_LIMIT:
@@ -109,7 +140,9 @@ def found_in(element: bytes) -> Found:
             inner = (item for item in section.iter() if item is not section and not len(item))
             found.strings = tuple(map(_string, inner))
         elif name == "RenderingInfo":
-            _read_rendering(section, found)
+            for item in section:
+                if _local(item) == "Message":
+                    found.message = (item.text or "").strip()
     return found
 
 
@@ -133,12 +166,6 @@ def _read_system(system: ElementTree.Element, found: Found) -> None:
                 found.level = text
 
 
-def _read_rendering(rendering: ElementTree.Element, found: Found) -> None:
-    for item in rendering:
-        if _local(item) == "Message":
-            found.message = (item.text or "").strip()
-
-
 def _string(item: ElementTree.Element) -> str:
     """The text of a `Data` element; nothing but a line break and indent is layout."""
     text = item.text or ""
@@ -148,8 +175,3 @@ def _string(item: ElementTree.Element) -> str:
 def _local(element: ElementTree.Element) -> str:
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def _hit_between(hits: list[int], start: int, end: int) -> bool:
-    index = bisect_left(hits, start)
-    return index < len(hits) and hits[index] < end

@@ -12,8 +12,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class OwnLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One event, as it was printed."""
-
     event_id: Annotated[int, msgspec.Meta(ge=0, le=0xFFFFFFFF)]
     provider: str
     time: datetime | None = None
@@ -38,7 +36,7 @@ class OwnLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
         return None if self.time is None else (self.time - _EPOCH).total_seconds()
 
 
-OWN_KEYS = frozenset(OwnLine.__struct_fields__)
+_OWN_KEYS = frozenset(OwnLine.__struct_fields__)
 _decode = msgspec.json.Decoder(OwnLine).decode
 
 
@@ -52,7 +50,7 @@ def own_line(line: bytes) -> OwnLine | None:
 
 def own_object(value: object) -> OwnLine | None:
     """The same of a line that is decoded already."""
-    if not isinstance(value, dict) or not {"event_id", "provider"} <= value.keys() <= OWN_KEYS:
+    if not isinstance(value, dict) or not {"event_id", "provider"} <= value.keys() <= _OWN_KEYS:
         return None
     try:
         msgspec.json.encode(value)  # half a character raises

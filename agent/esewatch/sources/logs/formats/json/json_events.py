@@ -3,19 +3,19 @@
 import json
 import re
 from bisect import bisect_left
+from itertools import chain
 
 import msgspec
 
 from esewatch.ese.providers import ESE_PROVIDERS
 from esewatch.sources.files.decoder import Fed
+from esewatch.sources.files.heard_times import KnownLogs, Log
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.fields import Found
 from esewatch.sources.logs.formats.json.esewatch_json import own_line, own_object
-from esewatch.sources.logs.formats.json.json_otlp import body_in, records_in
-from esewatch.sources.logs.formats.json.json_plan import JsonPlan
-from esewatch.sources.logs.formats.json.json_values import events_in
-from esewatch.sources.logs.formats.prefilter import Prefilter
+from esewatch.sources.logs.formats.json.json_heads import JsonHeads
+from esewatch.sources.logs.formats.json.json_values import events_in, log_records
+from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
 
 _START = re.compile(rb"^[ \t\[,\]}]*(?=\{)", re.MULTILINE)
 _NEXT = re.compile(
@@ -35,11 +35,6 @@ _LOG_RECORDS = re.compile(rb'"logRecords"\s*:\s*\[\s*(?=\{)')
 _OTLP_HEAD = 1 << 14
 """Longest resource and scope before the records."""
 _OTHER_LINE_ENDS = (b"}\r\n", b"},\n", b"},\r\n")
-_OPENED = frozenset(
-    b"value events records results hits items logs data resourcelogs scopelogs resource scope"
-    b" instrumentationlibrarylogs instrumentationlibrary".split()
-)
-"""First keys of what may be a wrapper of many records."""
 _CERTAIN = tuple(f'"{name}"'.encode() for name in ESE_PROVIDERS if "*" not in name)
 """Pieces of JSON that are hits of the prefilter for sure."""
 UNKNOWN_FORM = "an object names ESE and is an event of no known form: such ones are not read"
@@ -58,111 +53,94 @@ class JsonEvents:
         maker: Maker,
         needles: Prefilter,
         kept: DecoderState | None = None,
-        plan: JsonPlan | None = None,
+        logs: KnownLogs | None = None,
     ) -> None:
         self._maker = maker
         self._needles = needles
         self._broken_at = kept.broken_at if kept else None
         self._taken = kept.taken if kept else 0
-        self._plan = JsonPlan() if plan is None else plan
         self._own = False
         """The last event was in esewatch's own form."""
+        self._heads = JsonHeads(maker)
+        self._logs = logs or KnownLogs(maker.options.computer)
+        self._passed: list[tuple[int, int]] = []
+        """Begin and end of lines of other providers."""
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
-        """See `follow.Decoder.feed`."""
         harvest = Harvest()
+        self._passed.clear()
+        consumed = self._read(data, harvest, final=final)
+        self._hear(data, harvest)
+        fed, self._taken = harvest.fed(data, consumed)
+        return fed
+
+    def _hear(self, data: bytes, harvest: Harvest) -> None:
+        """Note the times of the lines that were passed over."""
+        self._logs.learn(harvest.records)
+
+        def hear(start: int, stop: int) -> tuple[Log, float] | None:
+            line = data[start:stop]
+            return None if self._has_hit(line) else self._heads.hear_one(line, harvest)
+
+        if not self._passed:
+            return
+        begin, end = self._passed[0][0], self._passed[-1][1]
+        if not self._logs.are_heard(data, begin, end, hear):
+            lines = [line for start, end in self._passed for line in data[start:end].split(b"\n")]
+            self._heads.hear(lines, harvest)
+
+    def _read(self, data: bytes, harvest: Harvest, *, final: bool) -> int:
+        """Take the events of `data`; returns up to where it is taken."""
         at = self._taken
         if not at and self._broken_at is None:
             at = self._whole_lines(data, harvest)
+            if at and at + 1 == len(data):
+                return len(data)
         hits = self._needles.hits_behind(data, at)
         consumed = len(data)
         while (start := self._next_start(data, at, hits)) is not None:
             end = self._line_object(data, start, hits, harvest)
             if end is None:
+                start = _first_record(data, start)
                 end = self._long_object(data, start, hits, harvest, final=final)
             if end is None:
                 consumed = start
                 break
             at = end
-        fed, self._taken = harvest.fed(data, consumed)
-        return fed
+        return consumed
 
     def _whole_lines(self, data: bytes, harvest: Harvest) -> int:
         """Take lines from the first on, each of them one object with an event, as far as they go.
-
-        So a log of nothing but events is not searched beforehand for places where one may be.
-        """
+        So a log of nothing but events is not searched beforehand for places where one may be."""
         at = taken = passed = 0
         for line in data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]:
-            if line[:2] != b'{"' or len(line) > RECORD_LIMIT:
+            if line[:2] != b'{"' or len(line) > RECORD_LIMIT or _WRAPPER.match(line):
                 break
-            if line[2 : line.find(b'"', 2)].lower() in _OPENED:
-                if not self._take_exported(line, harvest):
-                    break
-            elif self._has_hit(line):
+            if self._has_hit(line):
                 if not self._take_line(line, at, harvest):
                     break
                 taken += 1
             elif passed <= taken // 8 and is_passed(line.rstrip(b" \t\r,]")):
                 passed += 1
+                self._passed.append((at, at + len(line)))
             else:
                 break
             at += len(line) + 1
         return max(0, at - 1)
 
-    def _take_exported(self, line: bytes, harvest: Harvest) -> bool:
-        """Take an object of the OpenTelemetry protocol whose events are all usual ones.
-
-        False when it is none: nothing of it is taken then.
-        """
-        try:
-            found = [each for record in records_in(line) for each in self._exported(record)]
-        except (ValueError, RecursionError):
-            return False
-        wanted = [each for each in found if each.broken or not self._maker.is_foreign(each)]
-        events = [event for each in wanted if (event := self._maker.usual(each)) is not None]
-        if len(events) < len(wanted):
-            return False
-        harvest.records += events
-        return True
-
-    def _exported(self, record: msgspec.Raw) -> list[Found]:
-        """The events of a log record. Raises a ValueError where it is not valid."""
-        if not self._has_hit(bytes(record)):
-            msgspec.json.decode(record)
-            return []
-        body = body_in(record)
-        found = self._plan.read(body) if body is not None else None
-        if found is not None:
-            return [found]
-        events = list(events_in(msgspec.json.decode(record)))
-        if len(events) == 1 and body is not None:
-            self._plan.learn(msgspec.json.decode(body))
-        return events
-
     def _has_hit(self, line: bytes) -> bool:
-        for piece in _CERTAIN:
-            if piece in line:
-                return True
-        return self._needles.any_in(line)
+        return _names_ese(line) or self._needles.any_in(line)
 
     def _take_line(self, line: bytes, at: int, harvest: Harvest) -> bool:
         """Take an object on a line of its own; False when it is none."""
         if self._own and (own := own_line(line)) is not None:
             self._maker.add_own(own, harvest)
             return True
-        found = self._plan.read(line)
-        if found is not None:
-            self._maker.add_valid(found, at, harvest)
-            return True
         try:
             value = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             return False
-        before = len(harvest.records)
         self._take(value, line, at, harvest)
-        if len(harvest.records) == before + 1 and not self._own:
-            self._plan.learn(value)
         return True
 
     def _next_start(self, data: bytes, at: int, hits: list[int]) -> int | None:
@@ -176,7 +154,8 @@ class JsonEvents:
         if found is None:
             return None
         self._broken_at = None
-        return _unwrapped(data, found.end())
+        wrapper = _WRAPPER.match(data, found.end())
+        return wrapper.end() if wrapper else found.end()
 
     def _pass_lines(self, data: bytes, at: int, hits: list[int]) -> int:
         """Behind the lines before the next hit, if each of them holds one whole object."""
@@ -195,6 +174,8 @@ class JsonEvents:
             closed += sum(data.count(mark, start, end) for mark in _OTHER_LINE_ENDS)
         # Half an event may end in a brace, too.
         whole = lines == closed and data.count(b"{", start, end) == data.count(b"}", start, end)
+        if whole:
+            self._passed.append((start, end))
         return end if whole else at
 
     def _line_object(
@@ -206,12 +187,11 @@ class JsonEvents:
             return None
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
-        if end - start > RECORD_LIMIT:
-            return None
         text = data[start:end].rstrip(b" \t\r,]")
-        if not text.endswith(b"}"):
+        if end - start > RECORD_LIMIT or not text.endswith(b"}"):
             return None
-        if not _hit_between(hits, start, end) and is_passed(text):
+        if not hit_between(hits, start, end) and is_passed(text):
+            self._passed.append((start, end))
             return end
         return end if self._take_line(text, start, harvest) else None
 
@@ -229,8 +209,11 @@ class JsonEvents:
                 return None
             harvest.complain(start, "the JSON object does not end")
             return self._give_up(data, start)
-        if _hit_between(hits, start, start + length):
+        if hit_between(hits, start, start + length):
             self._take(value, data[start : start + length], start, harvest)
+        else:
+            for found in chain.from_iterable(map(events_in, log_records(value))):
+                self._maker.hear(found, harvest)
         return start + length
 
     def _give_up(self, data: bytes, start: int) -> int:
@@ -244,44 +227,49 @@ class JsonEvents:
         if own is not None:
             self._maker.add_own(own, harvest)
             return
-        is_known = False
-        for found in events_in(value):
-            is_known = True
-            if found.broken:
-                harvest.complain(start, found.broken)
-            else:
-                self._maker.add(found, start, harvest)
-        if not is_known and any(piece in text for piece in _CERTAIN):
-            self._maker.remark(start, UNKNOWN_FORM, harvest)
+        for record in log_records(value):
+            is_known = False
+            for found in events_in(record):
+                is_known = True
+                if found.broken:
+                    harvest.complain(start, found.broken)
+                else:
+                    self._maker.add(found, start, harvest)
+            if not is_known and _names_ese(text if record is value else _as_text(record)):
+                self._maker.remark(start, UNKNOWN_FORM, harvest)
 
     def save(self) -> bytes:
-        """See `follow.Decoder.save`."""
         return DecoderState(
             "json", self._maker.save(), broken_at=self._broken_at, taken=self._taken
         ).encoded()
 
 
-def _unwrapped(data: bytes, start: int) -> int:
-    """Offset of the first record of a wrapper that opens at `start`, else `start` itself."""
-    if wrapper := _WRAPPER.match(data, start):
-        return wrapper.end()
-    if _OTLP.match(data, start):
-        # A scope may have no records: those of the next object are not its own.
-        end = data.find(b"\n{", start, start + _OTLP_HEAD)
-        at = data.find(b'"logRecords"', start, end if end >= 0 else start + _OTLP_HEAD)
-        records = _LOG_RECORDS.match(data, at) if at >= 0 else None
-        return records.end() if records else start
-    return start
+def _first_record(data: bytes, start: int) -> int:
+    """Offset of the first record of an OTLP object that opens at `start`, else `start` itself."""
+    if not _OTLP.match(data, start):
+        return start
+    # A scope may have no records: those of the next object are not its own.
+    end = data.find(b"\n{", start, start + _OTLP_HEAD)
+    at = data.find(b'"logRecords"', start, end if end >= 0 else start + _OTLP_HEAD)
+    records = _LOG_RECORDS.match(data, at) if at >= 0 else None
+    return records.end() if records else start
+
+
+def _names_ese(text: bytes) -> bool:
+    return any(piece in text for piece in _CERTAIN)
+
+
+def _as_text(record: object) -> bytes:
+    """Of one nested too deep, nothing but that it may name ESE."""
+    try:
+        return json.dumps(record).encode()
+    except RecursionError:
+        return _CERTAIN[0]
 
 
 def is_passed(text: bytes) -> bool:
     """True if a line without a hit is left undecoded: an object ends where the line does."""
     return text.endswith(b"}") and text.count(b"{") == text.count(b"}")
-
-
-def _hit_between(hits: list[int], start: int, end: int) -> bool:
-    index = bisect_left(hits, start)
-    return index < len(hits) and hits[index] < end
 
 
 def _whole_object(data: bytes, start: int) -> tuple[object, int | None]:

@@ -6,68 +6,39 @@ events as objects, lists or text; text may be JSON or XML itself.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from html import unescape
+from itertools import chain
 
 import msgspec
 
-from esewatch.sources.logs.formats.fields import Found, gather, integer, plain
-from esewatch.sources.logs.formats.json.json_otlp import plain_body, record_time
+from esewatch.sources.logs.formats.fields import FIELD_OF, Found, gather, integer, plain
 from esewatch.sources.logs.formats.xml_events import found_in
 
+_EXPORTED = ("resourceLogs", "scopeLogs", "instrumentationLibraryLogs", "logRecords")
 _WRAPPERS = (
-    "_source",
-    "_raw",
-    "data",
-    "result",
-    "record",
-    "body",
-    "log",
-    "event",
-    "message",
-    "value",
-    "Events",
-    "events",
-    "records",
-    "results",
-    "hits",
-    "items",
-    "metrics",
-    "line",
-    "streams",
-    "values",
-    "resourceLogs",
-    "scopeLogs",
-    "instrumentationLibraryLogs",
-    "logRecords",
-)
-NESTED = {
-    "winlog": "winlog",
-    "event": "event",
-    "host": "host",
-    "log": "log",
-    "provider": "provider",
-    "eventid": "eventid",
-    "renderinginfo": "renderinginfo",
-}
+    "_source", "_raw", "data", "result", "record", "body", "log", "event", "message", "value",
+    "Events", "events", "records", "results", "hits", "items", "metrics", "line", "streams",
+    "values", *_EXPORTED,
+)  # fmt: skip
+_NESTED = frozenset({"winlog", "event", "host", "log", "provider", "eventid", "renderinginfo"})
+_LONGEST_KEPT = 64
 _DEPTH = 12
 """An event of the OTLP lies eight levels deep, counting lists."""
-POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3})")
+_POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3})")
+_DIGITS = frozenset("0123456789")
 _PARAMS = tuple(f"param{number}" for number in range(1, 257))
 _WORDS = frozenset({str})
 _XML = re.compile(r"\s*<(?:\?xml|Event[\s>])")
+_OTLP_SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
+_OTLP_DEPTH = 8
 _SECONDS = re.compile(r"\d{1,10}(?:\.\d{1,9})?", re.ASCII)
 _SPLUNK = (("event", "time"), ("_raw", "_time"))
 """Text of an event and its time: of the HTTP Event Collector, and of a search's result."""
-STRING_KEYS = (
-    "stringinserts",
-    "insertionstrings",
-    "replacementstrings",
-    "strings",
-    "properties",
-    "eventdata",
-    "winlogeventdata",
-    "eventdataxml",
-)
+_STRING_KEYS = (
+    "stringinserts", "insertionstrings", "replacementstrings", "strings", "properties", "eventdata",
+    "winlogeventdata", "eventdataxml",
+)  # fmt: skip
 
 
 def events_in(value: object, depth: int = _DEPTH) -> Iterator[Found]:
@@ -85,20 +56,71 @@ def events_in(value: object, depth: int = _DEPTH) -> Iterator[Found]:
         yield from _of_object(value, depth)
 
 
+def log_records(value: object, depth: int = 3) -> Iterator[object]:
+    """Each log record of an exported OTLP object; any other value itself."""
+    lists = [value[name] for name in _EXPORTED if name in value] if isinstance(value, dict) else []
+    if not lists or not depth:
+        yield value
+        return
+    for item in chain.from_iterable(each for each in lists if isinstance(each, list)):
+        yield from log_records(item, depth - 1)
+
+
 def _of_object(value: Mapping[str, object], depth: int) -> Iterator[Found]:
-    for shape in _SHAPES:
-        if (found := shape(value)) is not None:
+    for key, shape in _SHAPES:
+        if key in value and (found := shape(value)) is not None:
             yield found
             return
+    if (event := _flat_event(value)) is not None:
+        yield event
+        return
     if not depth:
         return
-    body = plain_body(value)
+    body = _plain_body(value)
     for found in events_in(body, depth - 1):
-        found.time = found.time or record_time(value)
+        found.time = found.time or _record_time(value)
         yield found
     for name in _WRAPPERS:
         if name in value and (name != "body" or body is None):
             yield from events_in(value[name], depth - 1)
+
+
+def _plain_body(record: Mapping[str, object]) -> object:
+    """The body of a log record as text, mapping or list; None when it has none.
+
+    Sources: opentelemetry-proto, `examples/logs.json` and `common.proto` (AnyValue); the file
+    exporter of the collector writes one object of `resourceLogs` a line.
+    """
+    body = record.get("body")
+    return _any_value(body, _OTLP_DEPTH) if isinstance(body, dict) else None
+
+
+def _record_time(record: Mapping[str, object]) -> float | None:
+    """Epoch seconds of `timeUnixNano`: nanoseconds as text or number, 0 when unknown.
+    `observedTimeUnixNano` is when the collector saw the event, which is no time of the event."""
+    nanoseconds = integer(record.get("timeUnixNano"))
+    return nanoseconds // 1000 / 1e6 if nanoseconds else None
+
+
+def _any_value(value: object, depth: int) -> object:
+    """An AnyValue without its wrapping; what is nested too deep or is none is None."""
+    if not isinstance(value, dict) or not depth:
+        return None
+    for name in _OTLP_SCALARS:
+        if name in value:
+            return value[name]
+    if "kvlistValue" in value:
+        pairs = [pair for pair in _any_values(value["kvlistValue"]) if isinstance(pair, dict)]
+        named = ((pair.get("key"), pair.get("value")) for pair in pairs)
+        return {key: _any_value(item, depth - 1) for key, item in named if isinstance(key, str)}
+    if "arrayValue" in value:
+        return [_any_value(item, depth - 1) for item in _any_values(value["arrayValue"])]
+    return None
+
+
+def _any_values(holder: object) -> list[object]:
+    values = holder.get("values") if isinstance(holder, dict) else None
+    return values if isinstance(values, list) else []
 
 
 def _decoded(text: str) -> object:
@@ -118,10 +140,8 @@ def _of_xml(text: str) -> Found:
 
 
 def _xml_with_message(value: Mapping[str, object]) -> Found | None:
-    """`System` as XML text of the whole event, `Message` and `StringInserts` beside it.
-
-    Source: Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_XML`).
-    """
+    """`System` as XML text of the whole event, `Message` and `StringInserts` beside it. Source:
+    Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_XML`)."""
     system = value.get("System")
     if not isinstance(system, str) or not _XML.match(system):
         return None
@@ -132,19 +152,14 @@ def _xml_with_message(value: Mapping[str, object]) -> Found | None:
 
 
 def _text_with_strings(value: Mapping[str, object]) -> Found | None:
-    """`log` as lines `ProviderName=ESE`, the message last; `StringInserts` beside it.
-
-    Source: Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_Text`).
-    """
+    """`log` as lines `ProviderName=ESE`, the message last; `StringInserts` beside it. Source:
+    Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_Text`)."""
     return _event_of_lines(value.get("log"), StringInserts=value.get("StringInserts"))
 
 
 def _splunk_event(value: Mapping[str, object]) -> Found | None:
-    """Lines `SourceName=ESE` behind one with a local time, the message last, or fields.
-
-    The time is beside them.
-    Source: Splunk, "Monitor Windows event log data" (`renderXml=false`).
-    """
+    """Lines `SourceName=ESE` behind one with a local time, the message last, or fields. The time is
+    beside them. Source: Splunk, "Monitor Windows event log data" (`renderXml=false`)."""
     for text, time in _SPLUNK:
         found = _event_of_lines(value.get(text))
         if found is not None:
@@ -180,9 +195,7 @@ def _event_of_lines(text: object, **more: object) -> Found | None:
 
 def _telegraf_event(value: Mapping[str, object]) -> Found | None:
     """Fields and tags of the plugin `win_eventlog`, which fields are which is a setting there.
-
-    Source: Telegraf, `plugins/inputs/win_eventlog/README.md`.
-    """
+    Source: Telegraf, `plugins/inputs/win_eventlog/README.md`."""
     fields, tags = value.get("fields"), value.get("tags")
     if not isinstance(fields, dict) or not isinstance(tags, dict):
         return None
@@ -204,37 +217,53 @@ def _flat_event(value: Mapping[str, object]) -> Found | None:
     # A number alone is that of a wrapper (`_id`), and the event is within it.
     if (found.event_id is not None) + bool(found.provider) + bool(found.message) < 2:
         return None
-    found.strings = _strings_of(values)
+    told = (strings_in(values[name]) for name in _STRING_KEYS if name in values)
+    found.strings = next(filter(None, told), ()) or numbered(values)
     return found
 
 
-_SHAPES: tuple[Callable[[Mapping[str, object]], Found | None], ...] = (
-    _xml_with_message,
-    _text_with_strings,
-    _splunk_event,
-    _telegraf_event,
-    _tree_event,
-    _flat_event,
+_SHAPES: tuple[tuple[str, Callable[[Mapping[str, object]], Found | None]], ...] = (
+    ("System", _xml_with_message),
+    ("log", _text_with_strings),
+    ("event", _splunk_event),
+    ("_raw", _splunk_event),
+    ("fields", _telegraf_event),
+    ("Event", _tree_event),
+    ("System", _tree_event),
 )
+"""A key of the object, and how it is read then. Any other object is one of fields side by side."""
 
 
 def _flat(value: Mapping[str, object]) -> dict[str, object]:
-    """Keys in plain spelling; the known nested objects are taken one level up."""
+    """The items that may say something of an event, their keys in plain spelling. Those of the
+    known nested objects are taken one level up."""
     values: dict[str, object] = {}
     for key, item in value.items():
-        name = plain(key)
-        if isinstance(item, dict) and name in NESTED:
+        name = _kept_wanted(key) if len(key) <= _LONGEST_KEPT else _wanted(key)
+        if name in _NESTED and isinstance(item, dict):
             for inner, deep in item.items():
-                deeper = NESTED[name] + plain(inner)
-                values.setdefault(deeper, _scalar(deep, deeper))
-        else:
-            values.setdefault(name, _scalar(item, name))
+                whole = key + inner
+                deeper = _kept_wanted(whole) if len(whole) <= _LONGEST_KEPT else _wanted(whole)
+                if deeper:
+                    values.setdefault(deeper, _scalar(deep, deeper))
+        elif name:
+            values.setdefault(name, _scalar(item, name) if isinstance(item, dict) else item)
     return values
+
+
+def _wanted(key: str) -> str:
+    """The plain spelling of a key; empty where nothing reads it."""
+    name = plain(key)
+    is_read = name in FIELD_OF or name in _STRING_KEYS or name in _NESTED
+    return name if is_read or _POSITIONAL.fullmatch(name) else ""
+
+
+_kept_wanted = lru_cache(maxsize=2048)(_wanted)
 
 
 def _scalar(item: object, name: str) -> object:
     """PowerShell writes some values as `{"value": ..., "DisplayHint": ...}`."""
-    if isinstance(item, dict) and name not in STRING_KEYS:
+    if isinstance(item, dict) and name not in _STRING_KEYS:
         for key in ("value", "Value", "name", "Name"):
             if key in item:
                 return item[key]
@@ -299,13 +328,6 @@ def _word(value: object) -> str:
     return str(value)
 
 
-def _strings_of(values: Mapping[str, object]) -> tuple[str, ...]:
-    for name in STRING_KEYS:
-        if strings := strings_in(values.get(name)):
-            return strings
-    return numbered(values)
-
-
 def strings_in(data: object) -> tuple[str, ...]:
     """Positional strings of `EventData`, `Properties` or a list, in their order."""
     if isinstance(data, dict):
@@ -319,7 +341,7 @@ def strings_in(data: object) -> tuple[str, ...]:
                 return strings_in(inner if isinstance(inner, list) else [inner])
         return numbered({plain(key): item for key, item in data.items()})
     if isinstance(data, list):
-        return tuple(_item(item) for item in data)
+        return tuple(data) if _WORDS.issuperset(map(type, data)) else tuple(map(_item, data))
     if isinstance(data, str):
         return tuple(_data_elements(data))
     return ()
@@ -360,6 +382,10 @@ def numbered(values: Mapping[str, object]) -> tuple[str, ...]:
     """The values of keys `param1` ... `paramN` in order; one that is missing was empty."""
     by_number: dict[int, str] = {}
     for name, item in values.items():
-        if (match := POSITIONAL.fullmatch(name)) and 0 < int(match[1]) <= 256:
+        if (
+            name[-1:] in _DIGITS
+            and (match := _POSITIONAL.fullmatch(name))
+            and 0 < int(match[1]) <= 256
+        ):
             by_number[int(match[1])] = _word(item)
     return tuple(by_number.get(number, "") for number in range(1, max(by_number, default=0) + 1))

@@ -1,0 +1,179 @@
+"""Computers that are not heard any more (semantics.md 5a).
+
+What is not heard is not healthy: nothing is known of a computer whose last record is long ago.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from esewatch.advice.base.finding import Finding, not_heard
+from esewatch.config import Settings
+from esewatch.config.settings import WindowsLog
+from esewatch.fold.channels import hours_heard
+from esewatch.fold.channels.hearing import LOOKED_AT_SECONDS, Stretch, joined
+from esewatch.fold.identity.identity import computer_label, tier
+from esewatch.fold.passes.passes import DETACH
+from esewatch.fold.state.state import START, STOP_EVENTS, Channel, Database, State
+
+DAY = 86400.0
+LEAST, MOST = 2 * DAY, 14 * DAY
+PAUSES = 3
+"""A computer is silent after so many times the longest pause between its records."""
+KNOWN_PAUSES = 5
+STARTING = 3600.0
+"""Behind the first record of a computer that comes up, its instances start within so long."""
+
+
+class Hearing(NamedTuple):
+    """The hearing of a computer with a watched database. Times are epoch seconds."""
+
+    last: float
+    silent_after: float
+    clock: float
+    """The time that silence is measured against."""
+    severity: Literal["warning", "info"]
+    is_live: bool
+    """Its log is read on the computer itself."""
+    stopped: bool
+    """The last that it said is that it stops."""
+
+    @property
+    def finding(self) -> Finding | None:
+        if self.is_live or self.clock - self.last <= self.silent_after:
+            return None
+        return not_heard(self.last, self.silent_after, self.severity, stopped=self.stopped)
+
+
+Log = tuple[str, str]
+"""Computer and channel."""
+
+
+def hearings(state: State, settings: Settings, now: float) -> dict[Log, Hearing]:
+    """By log, those that an event of a watched database came by.
+
+    Silence is measured against `now`, or the clock of inputs that were read at once. A computer
+    whose source is not read to its end is not judged.
+    """
+    logs: dict[str, set[str]] = defaultdict(set)
+    for entry in state.databases.values():
+        if tier(entry, settings) == "watched":
+            logs[entry.computer].add(entry.channel)
+    unread = [each for each in state.sources.values() if not (each.up and each.caught_up)]
+    behind = {computer for each in unread for computer in each.computers}
+    live = _live(state, settings)
+    retired = {computer_label(name, settings) for name in settings.retired}
+    found = {}
+    for computer in sorted(logs.keys() - behind - retired):
+        for name in sorted(logs[computer]):
+            keys = dict.fromkeys([(computer, name), (computer, "")])
+            channels = [state.channels[key] for key in keys if key in state.channels]
+            clock = state.clocks.get(computer, now)
+            heard = _hearing(state, settings, computer, channels, clock)
+            if heard is not None:
+                found[computer, name] = heard._replace(is_live=computer in live)
+    return found
+
+
+def last_record(state: State, computer: str, logs: Iterable[str]) -> float | None:
+    """The last record in these logs of a computer; None where none is known."""
+    channels = (state.channels.get((computer, name)) for name in logs)
+    return max(
+        (each.stretches[-1][1] for each in channels if each and each.stretches), default=None
+    )
+
+
+def last_records(state: State) -> dict[str, float]:
+    """By computer with a database, the last record in the logs that its events come by."""
+    found: dict[str, float] = {}
+    for entry in state.databases.values():
+        last = last_record(state, entry.computer, {entry.channel, ""})
+        if last is not None:
+            found[entry.computer] = max(last, found.get(entry.computer, last))
+    return found
+
+
+def _hearing(
+    state: State, settings: Settings, computer: str, channels: list[Channel], clock: float
+) -> Hearing | None:
+    host = state.hosts.get(computer)
+    stretches = joined(channels)
+    if not stretches:  # of an older journal
+        last = host.last_heard if host is not None else 0.0
+        return Hearing(last, MOST, clock, "info", False, False) if last > 0 else None
+    last = stretches[-1][1]
+    since = last - LOOKED_AT_SECONDS
+    told = any(each.others >= since for each in channels)
+    # The records of an instance without a number are noted with it.
+    of_instances = [each.hours for key, each in state.instances.items() if key[0] == computer]
+    hours = [*(each.hours for each in channels), *of_instances]
+    pauses = max((hours_heard.count(each, since) for each in hours), default=1) - 1
+    known = told and pauses >= KNOWN_PAUSES
+    after = settings.policy.silent_after
+    if after is None:
+        after = _after(state, computer, stretches, since) if known else MOST
+    starts, stops = _starts_and_stops(state, computer)
+    power = host.power if host is not None else None
+    if power is not None and power.off > power.up and last <= power.off + STARTING:
+        after = max(after, MOST)
+    stopped = bool(stops) and max(stops) > max(starts, default=0.0)
+    if power is not None:
+        stopped = stopped or power.stopped > max(power.up, *starts, 0.0)
+    return Hearing(last, after, clock, "warning" if known else "info", False, stopped)
+
+
+def _after(state: State, computer: str, stretches: list[Stretch], since: float) -> float:
+    starts, _ = _starts_and_stops(state, computer)
+    power = state.hosts[computer].power if computer in state.hosts else None
+    ups = sorted([*starts, *([power.up] if power and power.up else [])])
+    pauses = [
+        after[0] - max(before[1], since)
+        for before, after in pairwise(stretches)
+        if after[0] > since and not any(before[1] < up <= after[0] + STARTING for up in ups)
+    ]
+    return min(max([LEAST, *(PAUSES * each for each in pauses)]), MOST)
+
+
+def _starts_and_stops(state: State, computer: str) -> tuple[list[float], list[float]]:
+    """Those of the instances that serve a watched database, as far as their stops say something:
+    the last of each."""
+    starts: list[float] = []
+    stops: list[float] = []
+    running = False
+    for (owner, _), each in state.instances.items():
+        of_stops = [time for time, _, event_id in each.life if event_id in STOP_EVENTS]
+        begun = [time for time, _, event_id in each.life if event_id == START]
+        up = [time for time, _, event_id in each.life if event_id not in {*STOP_EVENTS, DETACH}]
+        if owner == computer and (begun or of_stops):
+            starts += begun
+            last = max(up, default=0.0)
+            running = running or not of_stops or of_stops[-1] < last
+            stops += of_stops[-1:]
+    return starts, [] if running else stops
+
+
+def _live(state: State, settings: Settings) -> set[str]:
+    """The computers whose own log is read on themselves, by a source that can read it."""
+    names = {each.name for each in settings.sources if isinstance(each, WindowsLog)}
+    sources = (state.sources[name] for name in names if name in state.sources)
+    return {
+        computer for each in sources if each.up and each.caught_up for computer in each.computers
+    }
+
+
+class Silences(NamedTuple):
+    logs: dict[Log, Finding]
+    computers: dict[str, Finding]
+    """Those of which all logs are silent, by the last one."""
+
+    def of(self, entry: Database) -> Finding | None:
+        """That of the log that its events come by, else of its computer."""
+        return self.logs.get((entry.computer, entry.channel)) or self.computers.get(entry.computer)
+
+
+def silences(hearings: Mapping[Log, Hearing]) -> Silences:
+    logs = {key: found for key, each in hearings.items() if (found := each.finding) is not None}
+    heard = {computer for computer, _ in hearings.keys() - logs.keys()}
+    last = sorted(logs, key=lambda key: hearings[key].last)
+    return Silences(logs, {key[0]: logs[key] for key in last if key[0] not in heard})

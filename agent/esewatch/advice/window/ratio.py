@@ -1,0 +1,90 @@
+"""Pages read for each page freed by online defragmentation (published facts P1). A ratio of sums
+over all that the counters cover, per instance, never a mean of ratios."""
+
+from typing import Literal
+
+import msgspec
+
+from esewatch.advice.window.evidence import ratio_text
+from esewatch.advice.window.window import WindowAdvice
+from esewatch.config import Policy
+from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
+from esewatch.fold.state.state import Instance
+
+Verdict = Literal["above", "within", "below", "none"]
+
+
+class Ratio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Read to freed of one instance. `value` is None where there is nothing to divide."""
+
+    verdict: Verdict
+    sentence: str
+    pages_read: int | None = None
+    pages_freed: int | None = None
+    value: float | None = None
+    shown: str = ""
+    """The value for people: not rounded across a limit."""
+    days: float | None = None
+    """The days that were counted; None for all samples that were taken."""
+
+
+def defrag_ratio(instance: Instance | None, policy: Policy) -> Ratio:
+    totals = instance.totals if instance is not None else {}
+    if PAGES_READ not in totals or PAGES_FREED not in totals:
+        missing = "Online Defrag Pages Read/sec and Pages Freed/sec are not both in the input"
+        return Ratio(verdict="none", sentence=f"no verdict: the counters {missing}")
+    read, freed = round(totals[PAGES_READ]), round(totals[PAGES_FREED])
+    value = read / freed if freed > 0 else None
+    verdict, sentence = _judge(read, value, policy)
+    return Ratio(
+        verdict=verdict,
+        sentence=sentence,
+        pages_read=read,
+        pages_freed=freed,
+        value=value,
+        shown=_shown(value, policy),
+    )
+
+
+def judged_ratio(instance: Instance | None, policy: Policy, window: WindowAdvice) -> Ratio:
+    """The ratio that the window advice judges: beside "there is no ratio" stands none, and beside a
+    ratio no other one."""
+    counted = defrag_ratio(instance, policy)
+    if window.action == "not_applicable":
+        return counted
+    found = window.evidence
+    if found.missing:
+        if counted.value is None:
+            return counted
+        sentence = f"no verdict: {found.missing[0]}".removesuffix(".")
+        return msgspec.structs.replace(counted, verdict="none", sentence=sentence, value=None)
+    read, freed = round(found.pages_read), round(found.pages_freed)
+    verdict, sentence = _judge(read, found.ratio, policy)
+    return Ratio(
+        verdict=verdict,
+        sentence=sentence,
+        pages_read=read,
+        pages_freed=freed,
+        value=found.ratio,
+        shown=_shown(found.ratio, policy),
+        days=found.days,
+    )
+
+
+def _shown(value: float | None, policy: Policy) -> str:
+    return ratio_text(value, policy, ".4g") if value is not None else ""
+
+
+def _judge(read: int, value: float | None, policy: Policy) -> tuple[Verdict, str]:
+    low, high = f"{policy.ratio_low:g}", f"{policy.ratio_high:g}"
+    if read == 0:
+        return "none", "no verdict: online defragmentation read no page while counters were taken"
+    if read < policy.min_pages_read:
+        return "none", f"no verdict: fewer than {policy.min_pages_read:,} pages read"
+    if value is None:
+        return "above", f"nothing left to free (like over {high}:1)"
+    if value > policy.ratio_high:
+        return "above", f"above the band {low} to {high}: little is left to free"
+    if value < policy.ratio_low:
+        return "below", f"below the band {low} to {high}: much is left to free"
+    return "within", f"within the band {low} to {high}"

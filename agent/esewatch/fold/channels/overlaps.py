@@ -1,0 +1,211 @@
+"""Records that several inputs have: overlapping exports, and copies of a log (semantics.md 2).
+
+Equal records of two inputs are one, as multisets: the largest count of one input, never the sum.
+So a record is known where another input had an equal one that this input did not have yet.
+
+Rows by day, sorted by time. Of each computer the last 64 days with a record are kept, of each day
+the last 1,024 records, in 50 KB. What is forgotten counts again when another input has it: else a
+record that was never read would be taken for known, and a bad page be lost.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from itertools import chain, repeat
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+from esewatch.fold.state.rollups import FURTHEST
+from esewatch.model import Batch, Event, FieldValue, Record
+
+MAX_DAYS = 64
+MAX_RECORDS = 1024
+NEAR_MS = 1000
+"""Some inputs round to the next second, others cut off what is behind it."""
+DAY_MS = 86_400_000
+SHOWN = 8
+"""So many of its parameters are compared."""
+_ALWAYS = ("process", "ese_instance")
+_FIRST = ("page_number", "offset")
+"""The parameters that tell records of one second apart before others do."""
+
+_ROW = Struct("<IIIIB")
+"""Millisecond of the day; hash of provider, id and database; the first and the last input that had
+it; whether its log numbers it. Behind it two hashes for each parameter: of its name, of its value.
+"""
+_HASHES = Struct(f"<{SHOWN}H")
+_SIZE = _ROW.size + 2 * _HASHES.size
+_time_at = Struct("<I").unpack_from
+
+Days = dict[int, bytearray]
+"""Day since 1970 -> its rows."""
+
+
+class Parameters(NamedTuple):
+    """The parameters that an event shows besides its provider, id and database."""
+
+    names: bytes
+    values: bytes
+
+
+class Admitted(NamedTuple):
+    """`is_new`: no other input had the record. `is_richer`: one had it, and showed less of it.
+    `days`: those whose rows changed."""
+
+    is_new: bool
+    is_richer: bool = False
+    days: Collection[int] = ()
+
+
+class _Found(NamedTuple):
+    apart: int
+    day: int
+    place: int
+
+
+def identity(provider: str, database: str) -> int:
+    """A number that stays the same from one process to the next."""
+    return crc32(f"{provider}\0{database}".lower().encode("utf-8", "replace"))
+
+
+def input_of(name: str) -> int:
+    """The number of an input, by its name."""
+    return crc32(name.encode("utf-8", "replace"))
+
+
+def by_input(name: str, batch: Batch) -> Iterable[tuple[int, Record]]:
+    """The records of a batch of the source `name`, each with the number of its input."""
+    if not batch.inputs:
+        return zip(repeat(input_of(name)), batch.records)
+    ends = [*(begin for begin, _ in batch.inputs[1:]), len(batch.records)]
+    numbers = (
+        repeat(number, end - begin) for (begin, number), end in zip(batch.inputs, ends, strict=True)
+    )
+    return zip(chain.from_iterable(numbers), batch.records, strict=True)
+
+
+def admit(days: Days, event: Event, origin: int, source: int, *, numbered: bool) -> Admitted:
+    """Note a record of the input `source`. `origin` is the `identity` of the event; `numbered`: a
+    record number says that it is none of the others of its log."""
+    time = event.time
+    if time is None or not 0 < time < FURTHEST:
+        return Admitted(is_new=True)
+    moment = round(time * 1000)
+    key = crc32(event.event_id.to_bytes(8, "little", signed=True), origin)
+    shown = _parameters(event)
+    found = _equal(days, moment, key, shown, source, numbered=numbered)
+    if found is None:
+        row = _ROW.pack(moment % DAY_MS, key, source, source, numbered)
+        changed = _insert(days, moment, row + shown.names + shown.values)
+        return Admitted(is_new=True, days=changed)
+    rows, place = days[found.day], found.place
+    at, _, first, _, was_numbered = _ROW.unpack_from(rows, place)
+    _ROW.pack_into(rows, place, at, key, first, source, was_numbered or numbered)
+    begin = place + _ROW.size
+    before, now = (
+        set(_HASHES.unpack(names)) - {0}
+        for names in (rows[begin : begin + _HASHES.size], shown.names)
+    )
+    is_richer = before < now
+    if is_richer:
+        rows[begin : place + _SIZE] = shown.names + shown.values
+    return Admitted(is_new=False, is_richer=is_richer, days=(found.day,))
+
+
+def _insert(days: Days, moment: int, row: bytes) -> tuple[int, ...]:
+    """Returns the days that changed."""
+    day, at = divmod(moment, DAY_MS)
+    changed: tuple[int, ...] = (day,)
+    rows = days.get(day)
+    if rows is None:
+        rows = days[day] = bytearray()
+        if len(days) > MAX_DAYS:
+            oldest = min(days)
+            del days[oldest]
+            changed = (day, oldest)
+    place = len(rows)
+    if rows and _time_at(rows, place - _SIZE)[0] >= at:
+        place = _SIZE * _first_from(rows, at)  # of one time, the last to come is the first to go
+    rows[place:place] = row
+    if len(rows) > MAX_RECORDS * _SIZE:
+        del rows[:_SIZE]
+    return changed
+
+
+def _first_from(rows: bytearray, at: int) -> int:
+    """The number of the first row of this millisecond or a later one."""
+    return bisect_left(
+        range(len(rows) // _SIZE), at, key=lambda row: _time_at(rows, row * _SIZE)[0]
+    )
+
+
+def _equal(
+    days: Days, moment: int, key: int, shown: Parameters, source: int, *, numbered: bool
+) -> _Found | None:
+    """The equal record nearest in time that this input did not have."""
+    best: _Found | None = None
+    day, at = divmod(moment, DAY_MS)
+    if NEAR_MS <= at < DAY_MS - NEAR_MS and (
+        not (rows := days.get(day)) or _time_at(rows, len(rows) - _SIZE)[0] < at - NEAR_MS
+    ):
+        return None  # as mostly
+    for day in range((moment - NEAR_MS) // DAY_MS, (moment + NEAR_MS) // DAY_MS + 1):
+        rows, at = days.get(day), moment - day * DAY_MS
+        if not rows:
+            continue
+        for place in range(_SIZE * _first_from(rows, at - NEAR_MS), len(rows), _SIZE):
+            time, other, first, last, was_numbered = _ROW.unpack_from(rows, place)
+            if time > at + NEAR_MS:
+                break
+            if other != key or source in (first, last) or (numbered and was_numbered):
+                continue
+            apart = abs(time - at)
+            if (best is None or apart < best.apart) and _alike(rows, place, shown):
+                best = _Found(apart, day, place)
+    return best
+
+
+def _alike(rows: bytearray, place: int, shown: Parameters) -> bool:
+    """Are the parameters equal that both show?"""
+    begin = place + _ROW.size
+    middle = begin + _HASHES.size
+    names = rows[begin:middle]
+    if names == shown.names and rows[middle : middle + _HASHES.size] == shown.values:
+        return True
+    known = dict(zip(_HASHES.unpack(names), _HASHES.unpack_from(rows, middle), strict=True))
+    new = zip(_HASHES.unpack(shown.names), _HASHES.unpack(shown.values), strict=True)
+    return all(known.get(name, 0) in (0, value) for name, value in new if value)
+
+
+def _parameters(event: Event) -> Parameters:
+    fields = event.fields
+    order, names, padding = _order(tuple(fields))
+    values = [_hash(fields[name]) for name in order]
+    named = (_text_hash(event.process), _text_hash(event.ese_instance))
+    return Parameters(names, _HASHES.pack(*named, *values, *padding))
+
+
+@lru_cache(4096)
+def _order(names: tuple[str, ...]) -> tuple[tuple[str, ...], bytes, tuple[int, ...]]:
+    """The names that are compared, their hashes behind those of the process and the instance, and
+    zeros for the places that are left."""
+    first = [name for name in _FIRST if name in names]
+    # How a date is read, beside its words, depends on the rest of the input.
+    read = {f"{name}_date" for name in names}
+    order = (*first, *sorted(set(names).difference(first, read)))[: SHOWN - len(_ALWAYS)]
+    hashes = [crc32(name.encode()) & 0xFFFF or 1 for name in (*_ALWAYS, *order)]
+    padding = (0,) * (SHOWN - len(hashes))
+    return order, _HASHES.pack(*hashes, *padding), padding
+
+
+def _hash(value: FieldValue) -> int:
+    """0 for an empty text, which shows nothing."""
+    if isinstance(value, str):
+        return _text_hash(value)
+    return (hash(value) + 1) & 0xFFFF or 1
+
+
+@lru_cache(4096)
+def _text_hash(text: str) -> int:
+    return (crc32(text.lower().encode("utf-8", "replace")) & 0xFFFF or 1) if text else 0
