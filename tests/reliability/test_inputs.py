@@ -294,9 +294,9 @@ def test_barred_folders_inside_a_pattern_are_told_and_cost_no_line(
             folder.chmod(0)
             wait_for("its count", lambda number=number: count_barred(agent) == number)  # type: ignore[misc]
             wait_for("up", lambda up=2 - number: total(samples(agent), UP) == up)  # type: ignore[misc]
-        for folder in folders:
+        for hour, folder in enumerate(folders):
             folder.chmod(0o700)
-            append(folder / "app.ndjson", 20)
+            append(folder / "app.ndjson", 20, hour)
         with until_right_again():
             check_events(agent, 140)
             wait_for("up", lambda: total(samples(agent), UP))
@@ -322,11 +322,11 @@ def test_a_share_that_is_away_for_a_while_costs_no_line_and_none_is_counted_twic
     tmp_path: Path, logs: Path
 ) -> None:
     other = tmp_path / "other.ndjson"
-    append(other, 1)
+    append(other, 1, hour=1)
     with reading(tmp_path, f"{logs}/*.ndjson", str(other), count=101) as agent:
         mounted("-t", "tmpfs", "tmpfs", str(logs))
         try:
-            append(other, 1)
+            append(other, 1, hour=1)
             check_events(agent, 102)
         finally:
             subprocess.run(["umount", "-l", str(logs)], check=True)
@@ -359,10 +359,10 @@ def test_beside_a_share_that_hangs_others_are_read_and_reload_and_stop_do_not_wa
     tmp_path: Path, logs: Path
 ) -> None:
     other = tmp_path / "other.ndjson"
-    append(other, 1)
+    append(other, 1, hour=1)
     with reading(tmp_path, f"{logs}/*.ndjson", str(other), count=101) as agent, hanging(logs):
         for count in (102, 103):
-            append(other, 1)
+            append(other, 1, hour=1)
             check_events(agent, count)
         assert post_reload(agent) == (200, "Reloaded.\n")
         agent.stop()
@@ -379,14 +379,14 @@ def test_after_a_share_hung_for_a_while_its_lines_are_counted_once(
     tmp_path: Path, logs: Path
 ) -> None:
     other = tmp_path / "other.ndjson"
-    append(other, 1)
+    append(other, 1, hour=1)
     with reading(tmp_path, f"{logs}/*.ndjson", str(other), count=101) as agent:
         with hanging(logs):
-            append(other, 1)
+            append(other, 1, hour=1)
             check_events(agent, 102)
             down = "esewatch_source_up"
             wait_for("it is down", lambda: total(samples(agent), down) == 1)
-            append(other, 1)
+            append(other, 1, hour=1)
             check_events(agent, 103)
         append(logs / "app.ndjson", 20)
         with until_right_again():
