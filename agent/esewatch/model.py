@@ -276,6 +276,10 @@ class FileTold(msgspec.Struct, gc=False):
             self.youngest = max(self.youngest, *possible, 0.0)
 
 
+FromInput = tuple[int, Record]
+"""The number of its input (`Batch.inputs`), and a record."""
+
+
 class Batch(msgspec.Struct, kw_only=True, gc=False):
     """The records that a source hands out at once: at most a few thousand.
 
@@ -293,6 +297,8 @@ class Batch(msgspec.Struct, kw_only=True, gc=False):
     remarks: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """(path, how its times were read), as `the times in PATH …` goes on; may repeat."""
     positions: dict[str, bytes | None] = msgspec.field(default_factory=dict)
+    paths: list[str] = msgspec.field(default_factory=list)
+    """The files that were read, where the keys of `positions` are other names of theirs."""
     backlog_bytes: int = 0
     caught_up: bool = False
     partitions: tuple[int, int] | None = None

@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 
 from esewatch.journal.starts import MAX_STARTS, Starts
-from esewatch.model import Record
+from esewatch.model import FromInput, Record
 from tests.support.records import event
 
 RECORDS = [event(704, number, number) for number in range(5)]
+
+
+def pairs() -> list[FromInput]:
+    return [(1, record) for record in RECORDS]
 
 
 class Ended(BaseException):
@@ -33,7 +37,7 @@ class Log:
                 return read
             try:
                 with starts.reading(source):
-                    for record in starts.each(source, RECORDS, self.aside.append):
+                    for _, record in starts.each(source, pairs(), self.aside.append):
                         if at is not None and record is RECORDS[at]:
                             raise Ended
                         read.append(record)
@@ -133,4 +137,4 @@ def test_notes_that_cannot_be_written_are_in_nobody_s_way(tmp_path: Path) -> Non
     with (tmp_path / "j.db.lock").open("rb", buffering=0) as file:
         starts = Starts(file)
         with starts.reading("a"):
-            assert list(starts.each("a", RECORDS, print)) == RECORDS
+            assert list(starts.each("a", pairs(), print)) == pairs()

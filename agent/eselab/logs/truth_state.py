@@ -377,8 +377,11 @@ def _judged(entry: DatabaseTruth, passes: Passes, told: Told, earliest: float | 
     if told.bad_checksums:
         met = _met_since(entry, earliest)
         if told.event_id not in WALL_CLOCK and not passes.incomplete:
-            for _, page, kind in met[: max(0, len(met) - told.bad_checksums)]:
-                del entry.bad_pages[kind][page]
+            # A scan counts a page once, of however many kinds its errors are.
+            left = [*dict.fromkeys(page for _, page, _ in reversed(met))][: told.bad_checksums]
+            for _, page, kind in met:
+                if page not in left:
+                    del entry.bad_pages[kind][page]
         since = math.inf if earliest is None else earliest
         if told.bad_checksums > sum(at >= since for at in entry.named.values()):
             entry.unlocated = told.time

@@ -15,8 +15,6 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from esewatch import crash
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
@@ -329,13 +327,10 @@ class Daemon(Publisher):
                 self._remarked.add((name, remark))
                 self._lines.warning(name, f"the times in {path} {remark}")
         with self._lock:  # an `ack` between the two would commit records without their position
-            records = self._starts.each(
-                name, batch.records, partial(self._set_aside, name, ", ".join(batch.positions))
-            )
+            set_aside = partial(self._set_aside, name, ", ".join(batch.paths or batch.positions))
+            each = partial(self._starts.each, name, set_aside=set_aside)
             try:
-                self._folder.fold(
-                    name, msgspec.structs.replace(batch, records=records), self._clock()
-                )
+                self._folder.fold(name, batch, self._clock(), each)
             except Exception as error:  # the records are taken in, so their positions hold
                 self._internal_errors.note("fold", error)
             self._folder.computers.tell(log.warning)

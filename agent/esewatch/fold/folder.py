@@ -4,7 +4,7 @@
 that the journal can commit those and the source's position in one transaction.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any, NamedTuple
 
@@ -51,6 +51,7 @@ from esewatch.model import (
     Coverage,
     Event,
     Feed,
+    FromInput,
     HeaderSeen,
     Heard,
     PagesScanned,
@@ -154,11 +155,17 @@ class Folder(Entities):
             source.caught_up = False
             self._touch("source", source.name)
 
-    def fold(self, name: str, batch: Batch, now: float = 0.0) -> None:
+    def fold(
+        self,
+        name: str,
+        batch: Batch,
+        now: float = 0.0,
+        each: Callable[[Iterable[FromInput]], Iterable[FromInput]] = iter,
+    ) -> None:
         """Fold one batch of the source `name`.
 
         `now` is the agent's clock; times in its future are not accepted (0: all are). A record that
-        cannot be folded is quarantined.
+        cannot be folded is quarantined. `each` picks the records of the batch that are folded.
         """
         source = self.state.sources[name]
         until = self._until = clock_guard.latest(now)
@@ -168,7 +175,7 @@ class Folder(Entities):
         self._neighbours.clear()
         self._columns.clear()
         self._recent = None
-        for self._input, record in overlaps.by_input(name, batch):
+        for self._input, record in each(overlaps.by_input(name, batch)):
             try:
                 if isinstance(record, Event) and (
                     record.time is None or clock_guard.NEVER_SET < record.time <= until

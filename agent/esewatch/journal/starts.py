@@ -11,7 +11,7 @@ from typing import IO
 
 import msgspec
 
-from esewatch.model import Record
+from esewatch.model import FromInput, Record
 
 MAX_STARTS = 20
 """A source at which so many starts in a row ended is left alone."""
@@ -64,22 +64,22 @@ class Starts:
             self._write()
 
     def each(
-        self, source: str, records: Iterable[Record], set_aside: Callable[[Record], object]
-    ) -> Iterable[Record]:
+        self, source: str, records: Iterable[FromInput], set_aside: Callable[[Record], object]
+    ) -> Iterable[FromInput]:
         """The records but those at which starts ended; noted one by one if a start ended here."""
         return self._each(source, records, set_aside) if source in self._note.sources else records
 
     def _each(
-        self, source: str, records: Iterable[Record], set_aside: Callable[[Record], object]
-    ) -> Iterator[Record]:
-        for record in records:
+        self, source: str, records: Iterable[FromInput], set_aside: Callable[[Record], object]
+    ) -> Iterator[FromInput]:
+        for number, record in records:
             text = repr(record).encode("utf-8", "surrogatepass")
             digest = hashlib.blake2b(text, digest_size=8).hexdigest()
             if self._note.records.get(digest, 0) >= MAX_ENDS:
                 set_aside(record)
                 continue
             self._say(source, digest)
-            yield record
+            yield number, record
         self._say(source)
 
     def end(self) -> None:

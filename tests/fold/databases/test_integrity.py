@@ -160,6 +160,17 @@ def test_a_page_with_errors_of_two_kinds_is_one_of_the_pages_that_a_summary_coun
     assert left(1) == [(5, "uncorrectable", False)]
 
 
+def test_pages_that_one_scan_found_good_are_none_of_those_that_another_counted() -> None:
+    # The second summary is of a scan whose start was not seen: it may have begun a day before.
+    met = [mismatch(page, at * HOUR) for at, page in enumerate((1, 2, 5, 6, 7), 24)]
+    first = [event(717, DAY + 90 * 60), checksum(DAY + 5 * HOUR, bad_checksums=1)]
+    second = checksum(DAY + 6 * HOUR, bad_checksums=3)
+
+    assert bad(folder_of([*met, *first, second])) == [
+        (page, "uncorrectable", False) for page in (1, 2, 7)
+    ]
+
+
 def test_a_summary_from_before_the_errors_that_are_remembered_invents_no_page() -> None:
     named = [event(717, 0), mismatch(17, 60), checksum(HOUR, bad_checksums=1)]
     later = [mismatch(17, DAY + each) for each in range(300)]

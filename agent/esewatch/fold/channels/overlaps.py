@@ -17,7 +17,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from esewatch.fold.state.rollups import FURTHEST
-from esewatch.model import Batch, Event, FieldValue, Record
+from esewatch.model import Batch, Event, FieldValue, FromInput
 
 MAX_DAYS = 64
 MAX_RECORDS = 1024
@@ -74,7 +74,7 @@ def input_of(name: str) -> int:
     return crc32(name.encode("utf-8", "replace"))
 
 
-def by_input(name: str, batch: Batch) -> Iterable[tuple[int, Record]]:
+def by_input(name: str, batch: Batch) -> Iterable[FromInput]:
     """The records of a batch of the source `name`, each with the number of its input."""
     if not batch.inputs:
         return zip(repeat(input_of(name)), batch.records)

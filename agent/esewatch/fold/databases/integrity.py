@@ -413,9 +413,11 @@ def _standing(
 ) -> list[BadPage]:
     scans = [done for done in _scans(database, views) if done.outcome == "completed"]
     clean = clean_scan_start(scans, database, around)
-    healed = {id(bad) for done in scans for bad in _healed_by(done, database)}
+    healed = _healed(scans, database, clean)
     standing = [
-        bad for bad in database.bad_pages if id(bad) not in healed and _stands(bad, database, clean)
+        bad
+        for bad in database.bad_pages
+        if bad.last > healed.get((bad.page, bad.kind), 0.0) and _stands(bad, database, clean)
     ]
     known = {(bad.page, bad.kind) for bad in standing}
     standing += [
@@ -486,8 +488,9 @@ def count_pages(standing: Iterable[BadPage]) -> int:
     return sum(bad.pages for bad in standing)
 
 
-def _met_in(done: Pass, database: Database) -> list[BadPage]:
-    """The bad pages of the kinds that a scan counts, reported while it ran, oldest first."""
+def _met_in(done: Pass, database: Database) -> list[tuple[float, int, BadPage]]:
+    """(time, page number, bad page) of the kinds that a scan counts, reported while it ran, oldest
+    first."""
     start, end = done.earliest, done.ended
     if start is None or end is None:
         return []
@@ -497,7 +500,7 @@ def _met_in(done: Pass, database: Database) -> list[BadPage]:
         time = _time_within(bad, start, end, told=told)
         if time is not None and bad.kind in COUNTED_KINDS:
             met.append((time, bad.page, bad))
-    return [bad for _, _, bad in sorted(met, key=lambda each: each[:2])]
+    return sorted(met, key=lambda each: each[:2])
 
 
 def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float | None:
@@ -510,15 +513,27 @@ def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float
     return start if told and forgotten else None
 
 
-def _healed_by(done: Pass, database: Database) -> list[BadPage]:
-    """The bad pages that a scan met and found good, as it counted fewer: never the last ones. A
-    scan counts a page once, of however many kinds its errors are."""
-    counted = done.bad_checksums
-    if not counted or counted < 0 or done.partial:
-        return []
-    met = _met_in(done, database)
-    healed = {*list(dict.fromkeys(bad.page for bad in reversed(met)))[counted:]}
-    return [bad for bad in met if bad.page in healed and bad.last <= (done.ended or 0.0)]
+def _healed(
+    scans: Iterable[Pass], database: Database, clean: float
+) -> dict[tuple[int, BadKind], float]:
+    """Page and kind -> up to when it is past, as a scan met it, found it good later and so counted
+    fewer: never the last ones of those that stood when the scan ended. A scan counts a page once,
+    of however many kinds its errors are."""
+    healed: dict[tuple[int, BadKind], float] = {}
+    for done in sorted(scans, key=lambda each: each.ended or 0.0):
+        counted, end = done.bad_checksums or 0, done.ended or 0.0
+        if counted <= 0 or done.partial:
+            continue
+
+        def stood(time: float, bad: BadPage, end: float = end) -> bool:
+            past = _dealt_with(database, bad.page, bad.kind)
+            is_dealt_with = time <= past <= end or time < clean <= end
+            return time > healed.get((bad.page, bad.kind), 0.0) and not is_dealt_with
+
+        met = [bad for time, _, bad in _met_in(done, database) if stood(time, bad)]
+        good = {*list(dict.fromkeys(bad.page for bad in reversed(met)))[counted:]}
+        healed.update(((bad.page, bad.kind), end) for bad in met if bad.page in good)
+    return healed
 
 
 def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPage | None:
@@ -548,7 +563,7 @@ def _named_too_few(done: Pass, database: Database) -> bool:
     if done.outcome != "completed":
         return False
     counted = counted_bad(done)
-    return counted > 0 and counted > len({bad.page for bad in _met_in(done, database)})
+    return counted > 0 and counted > len({page for _, page, _ in _met_in(done, database)})
 
 
 def last_verifications(

@@ -296,7 +296,8 @@ class FollowedFiles:
 
     def _batch(self, backlog: int, *, caught_up: bool = False) -> Batch:
         positions = self._set.changes
-        for file in self._set.touched.values():
+        touched = self._set.touched.values()
+        for file in touched:
             positions[file.key] = names.pack(file.snapshot())
         batch = Batch(
             records=self._records,
@@ -305,6 +306,7 @@ class FollowedFiles:
             unreadable=self._unreadable + self._set.problems,
             remarks=list(self._remarks),
             positions=positions,
+            paths=[file.path for file in touched],
             backlog_bytes=backlog,
             caught_up=caught_up,
             inputs=self._inputs,
