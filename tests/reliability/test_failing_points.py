@@ -25,6 +25,9 @@ from tests.support.figures import record as record_figure
 from tests.support.figures import until_right_again
 from tests.support.tools import compiler
 
+# What a call that failed had opened is closed by the end of the process, which goes on here.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+
 EVERY = "every n" if WHOLE else "evenly chosen n"
 SHORT_KINDS = sorted(KINDS.keys() - {"accept"})
 """A short run serves nobody."""

@@ -171,10 +171,7 @@ class Folder(Entities):
         until = self._until = clock_guard.latest(now)
         if source.last_record > until:
             source.last_record = 0.0
-        self._origins.clear()
-        self._neighbours.clear()
-        self._columns.clear()
-        self._recent = None
+        self._forget_batch()
         for self._input, record in each(overlaps.by_input(name, batch)):
             try:
                 if isinstance(record, Event) and (
@@ -190,9 +187,7 @@ class Folder(Entities):
                 self.put_aside(source, record, error)
         for heard in batch.heard:
             self._others_heard(source, heard)
-        self._origins.clear()
-        self._neighbours.clear()
-        self._columns.clear()
+        self._forget_batch()
         if self._failovers_told:
             self._failovers_told = False
             self.changed |= failovers.refresh(self.state, self.settings)
@@ -207,6 +202,12 @@ class Folder(Entities):
             self.changed |= {("channel", *key) for key in claimed}
             source.baseline = False
         self._touch("source", name)
+
+    def _forget_batch(self) -> None:
+        self._origins.clear()
+        self._neighbours.clear()
+        self._columns.clear()
+        self._recent = None
 
     def _others_heard(self, source: SourceState, heard: Heard) -> None:
         """Note records of other providers. Of a computer without an event they are kept aside."""
