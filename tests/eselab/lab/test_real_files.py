@@ -62,7 +62,10 @@ def test_writes_end_with_the_file_or_with_their_time(tmp_path: Path) -> None:
     assert (done, path.stat().st_size) == (1 << 20, 1 << 20)
     assert 0 < seconds < 60
 
-    done, _ = real_files.write(path, 1 << 40, 4096, through=True, limit=0.05)
+    for limit in (0.05, 1.0, 20.0):  # a busy machine may write nothing in a shorter time
+        done, _ = real_files.write(path, 1 << 40, 4096, through=True, limit=limit)
+        if done:
+            break
     assert 0 < done < 1 << 40
 
 
