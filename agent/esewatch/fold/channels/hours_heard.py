@@ -25,8 +25,11 @@ def note(rows: bytearray, time: float) -> bool:
     day, hour = divmod(int(time // HOUR_SECONDS), _HOURS)
     if rows:
         last, hours = _ROW.unpack_from(rows, len(rows) - _ROW.size)
-        if last == day and hours >> hour & 1:  # as most records are
-            return False
+        if last == day:  # as most records are
+            if hours >> hour & 1:
+                return False
+            _ROW.pack_into(rows, len(rows) - _ROW.size, day, hours | 1 << hour)
+            return True
     before = bytes(rows)
     _set(rows, day, 1 << hour)
     return rows != before

@@ -40,7 +40,7 @@ class Origin:
         self.instance_name = instance_name(event.ese_instance, event.process)
         self.is_snapshot = is_snapshot(event.database)
         label = label_kept(event.database, bad=True) if event.database else ""
-        self.identity = overlaps.identity(event.provider, label or "")
+        self.identity = overlaps.identity(event, label or "")
         self.oldest = math.inf
         """The oldest time of these events that was passed to the computer."""
         self.host: Host | None = None

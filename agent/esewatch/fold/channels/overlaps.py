@@ -9,7 +9,7 @@ record that was never read would be taken for known, and a bad page be lost.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, repeat
 from struct import Struct
@@ -42,11 +42,13 @@ Days = dict[int, bytearray]
 """Day since 1970 -> its rows."""
 
 
-class Parameters(NamedTuple):
-    """The parameters that an event shows besides its provider, id and database."""
+Shown = tuple[bytes, bytes]
+"""The parameters of an event besides its provider, id and database: the hashes of their names, and
+of their values."""
 
-    names: bytes
-    values: bytes
+
+Identity = tuple[int, int, int]
+"""The hashes of provider and database together, of the process and of the instance."""
 
 
 class Admitted(NamedTuple):
@@ -64,9 +66,10 @@ class _Found(NamedTuple):
     place: int
 
 
-def identity(provider: str, database: str) -> int:
-    """A number that stays the same from one process to the next."""
-    return crc32(f"{provider}\0{database}".lower().encode("utf-8", "replace"))
+def identity(event: Event, database: str) -> Identity:
+    """The identity of an event of this label; it stays the same from one process to the next."""
+    number = crc32(f"{event.provider}\0{database}".lower().encode("utf-8", "replace"))
+    return number, _hash(event.process), _hash(event.ese_instance)
 
 
 def input_of(name: str) -> int:
@@ -85,37 +88,35 @@ def by_input(name: str, batch: Batch) -> Iterable[FromInput]:
     return zip(chain.from_iterable(numbers), batch.records, strict=True)
 
 
-def admit(days: Days, event: Event, origin: int, source: int, *, numbered: bool) -> Admitted:
+def admit(days: Days, event: Event, origin: Identity, source: int, *, numbered: bool) -> Admitted:
     """Note a record of the input `source`. `origin` is the `identity` of the event; `numbered`: a
     record number says that it is none of the others of its log."""
     time = event.time
     if time is None or not 0 < time < FURTHEST:
         return Admitted(is_new=True)
     moment = round(time * 1000)
-    key = crc32(event.event_id.to_bytes(8, "little", signed=True), origin)
-    shown = _parameters(event)
+    key = crc32(event.event_id.to_bytes(8, "little", signed=True), origin[0])
+    names, values = shown = _shown(event.fields, origin)
     found = _equal(days, moment, key, shown, source, numbered=numbered)
     if found is None:
-        row = _ROW.pack(moment % DAY_MS, key, source, source, numbered)
-        changed = _insert(days, moment, row + shown.names + shown.values)
-        return Admitted(is_new=True, days=changed)
+        day, at = divmod(moment, DAY_MS)
+        row = _ROW.pack(at, key, source, source, numbered) + names + values
+        return Admitted(True, False, _insert(days, day, at, row))
     rows, place = days[found.day], found.place
     at, _, first, _, was_numbered = _ROW.unpack_from(rows, place)
     _ROW.pack_into(rows, place, at, key, first, source, was_numbered or numbered)
     begin = place + _ROW.size
     before, now = (
-        set(_HASHES.unpack(names)) - {0}
-        for names in (rows[begin : begin + _HASHES.size], shown.names)
+        set(_HASHES.unpack(each)) - {0} for each in (rows[begin : begin + _HASHES.size], names)
     )
     is_richer = before < now
     if is_richer:
-        rows[begin : place + _SIZE] = shown.names + shown.values
-    return Admitted(is_new=False, is_richer=is_richer, days=(found.day,))
+        rows[begin : place + _SIZE] = names + values
+    return Admitted(False, is_richer, (found.day,))
 
 
-def _insert(days: Days, moment: int, row: bytes) -> tuple[int, ...]:
+def _insert(days: Days, day: int, at: int, row: bytes) -> tuple[int, ...]:
     """Returns the days that changed."""
-    day, at = divmod(moment, DAY_MS)
     changed: tuple[int, ...] = (day,)
     rows = days.get(day)
     if rows is None:
@@ -141,7 +142,7 @@ def _first_from(rows: bytearray, at: int) -> int:
 
 
 def _equal(
-    days: Days, moment: int, key: int, shown: Parameters, source: int, *, numbered: bool
+    days: Days, moment: int, key: int, shown: Shown, source: int, *, numbered: bool
 ) -> _Found | None:
     """The equal record nearest in time that this input did not have."""
     best: _Found | None = None
@@ -166,24 +167,25 @@ def _equal(
     return best
 
 
-def _alike(rows: bytearray, place: int, shown: Parameters) -> bool:
+def _alike(rows: bytearray, place: int, shown: Shown) -> bool:
     """Are the parameters equal that both show?"""
+    names, values = shown
     begin = place + _ROW.size
     middle = begin + _HASHES.size
-    names = rows[begin:middle]
-    if names == shown.names and rows[middle : middle + _HASHES.size] == shown.values:
+    if rows[begin : place + _SIZE] == names + values:
         return True
-    known = dict(zip(_HASHES.unpack(names), _HASHES.unpack_from(rows, middle), strict=True))
-    new = zip(_HASHES.unpack(shown.names), _HASHES.unpack(shown.values), strict=True)
+    known = dict(zip(*(_HASHES.unpack_from(rows, place) for place in (begin, middle)), strict=True))
+    new = zip(_HASHES.unpack(names), _HASHES.unpack(values), strict=True)
     return all(known.get(name, 0) in (0, value) for name, value in new if value)
 
 
-def _parameters(event: Event) -> Parameters:
-    fields = event.fields
+def _shown(fields: Mapping[str, FieldValue], origin: Identity) -> Shown:
     order, names, padding = _order(tuple(fields))
-    values = [_hash(fields[name]) for name in order]
-    named = (_text_hash(event.process), _text_hash(event.ese_instance))
-    return Parameters(names, _HASHES.pack(*named, *values, *padding))
+    values = [
+        _hash(value) if isinstance(value, str) else (hash(value) + 1) & 0xFFFF or 1
+        for value in [fields[name] for name in order]
+    ]
+    return names, _HASHES.pack(*origin[1:], *values, *padding)
 
 
 @lru_cache(4096)
@@ -199,13 +201,7 @@ def _order(names: tuple[str, ...]) -> tuple[tuple[str, ...], bytes, tuple[int, .
     return order, _HASHES.pack(*hashes, *padding), padding
 
 
-def _hash(value: FieldValue) -> int:
-    """0 for an empty text, which shows nothing."""
-    if isinstance(value, str):
-        return _text_hash(value)
-    return (hash(value) + 1) & 0xFFFF or 1
-
-
 @lru_cache(4096)
-def _text_hash(text: str) -> int:
+def _hash(text: str) -> int:
+    """0 for an empty text, which shows nothing."""
     return (crc32(text.lower().encode("utf-8", "replace")) & 0xFFFF or 1) if text else 0
