@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from esewatch.config import load
+from esewatch.model import Event
 from esewatch.sources.kafka import messages
 from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
@@ -125,6 +126,19 @@ def test_local_times_are_of_the_zone_of_the_source(tmp_path: Path) -> None:
     assert found.unreadable == []
     moments = [datetime(2007, 5, 31, 23, tzinfo=UTC)] * 2 + [datetime(2007, 6, 2, 23, tzinfo=UTC)]
     assert [datetime.fromtimestamp(each.time, UTC) for each in found.records] == moments
+
+
+def test_the_order_of_dates_in_one_message_tells_nothing_of_the_next_one() -> None:
+    """They are of computers of different countries."""
+    line = b"{%s}" % NXLOG
+    values = [line.replace(b"2007-06-01", each) for each in (b"31/05/2007", b"03/06/2007")]
+    found = MessageDecoder(EventOptions()).decode(
+        [Message(each, number) for number, each in enumerate(values)]
+    )
+
+    moments = [datetime(2007, 5, 31, 1, tzinfo=UTC), datetime(2007, 3, 6, 1, tzinfo=UTC)]
+    times = [each.time for each in found.records if isinstance(each, Event)]
+    assert times == [moment.timestamp() for moment in moments]
 
 
 @pytest.mark.slow

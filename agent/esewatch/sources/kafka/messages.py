@@ -6,11 +6,11 @@ from itertools import accumulate
 from typing import Any
 
 from esewatch import crash
-from esewatch.model import Batch, Heard, Record, Unreadable
+from esewatch.model import Batch, Heard, Unreadable
 from esewatch.sources.counters.json_counters import JsonCounters, is_counters
 from esewatch.sources.logs.event_stream import decoder_factory
 from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
-from esewatch.sources.logs.formats.json.json_events import is_passed
+from esewatch.sources.logs.formats.json.json_events import JsonEvents, is_passed
 from esewatch.sources.logs.formats.json.json_heads import JsonHeads
 from esewatch.sources.logs.formats.prefilter import Prefilter
 
@@ -26,8 +26,9 @@ class MessageDecoder:
     def __init__(self, options: EventOptions) -> None:
         self._computer = options.computer
         self._heads = JsonHeads(Maker(options))
-        self._events = decoder_factory(options)
         self._prefilter = Prefilter(options.providers, companions=options.companions)
+        self._objects = JsonEvents(Maker(options), self._prefilter)
+        self._files = decoder_factory(options)
 
     def decode(self, messages: Sequence[Any]) -> Batch:
         """Records and complaints of the messages, in their order. Never raises for content."""
@@ -46,16 +47,18 @@ class MessageDecoder:
             message = messages[number]
             place = f"{message.topic()}[{message.partition()}]"
             try:
-                fed, complaints = self._decode(place, value, batch.heard)
+                if not lines[number] or not self._objects.take_object(value.rstrip(), harvest):
+                    self._decode(place, value, harvest, batch.heard)
             except Exception as error:  # a message that cannot be read must not stop the next ones
                 crash.if_short(error)
-                fed, complaints = [], [f"{type(error).__name__}: {error}"]
-            batch.records += fed
+                harvest.complain(0, f"{type(error).__name__}: {error}")
             where = f"offset {message.offset()}"
             batch.unreadable += [
-                Unreadable(path=place, place=where, reason=each) for each in complaints
+                Unreadable(path=place, place=where, reason=each) for _, each in harvest.unreadable
             ]
+            harvest.unreadable.clear()
         self._heads.hear(others, harvest)
+        batch.records = harvest.records
         batch.heard += harvest.heard.taken()
         return batch
 
@@ -77,22 +80,17 @@ class MessageDecoder:
             found.add(number)
         return found
 
-    def _decode(
-        self, place: str, value: bytes, heard: list[Heard]
-    ) -> tuple[list[Record], list[str]]:
+    def _decode(self, place: str, value: bytes, harvest: Harvest, heard: list[Heard]) -> None:
         head = value[:HEAD]
         counters = any(key in head for key in _COUNTER_KEYS) and is_counters(head)
-        decoder = JsonCounters(self._computer) if counters else self._events(place, head, b"")
-        records: list[Record] = []
-        complaints: list[str] = []
+        decoder = JsonCounters(self._computer) if counters else self._files(place, head, b"")
         rest = value if value.endswith(b"\n") else value + b"\n"
         while rest:
             fed = decoder.feed(rest, final=True)
-            records += fed.records
+            harvest.records += fed.records
+            harvest.unreadable += fed.unreadable
             heard += fed.heard
-            complaints += [reason for _, reason in fed.unreadable]
             if not fed.consumed:
-                complaints.append("the end of the message is not a record")
+                harvest.complain(0, "the end of the message is not a record")
                 break
             rest = rest[fed.consumed :]
-        return records, complaints

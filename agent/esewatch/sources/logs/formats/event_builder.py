@@ -101,6 +101,11 @@ class Maker:
     def restore(self, state: MakerState) -> None:
         self.times.state, self._told = state.times, state.told
 
+    def begin(self, head: str) -> None:
+        """Begin with another file, of which nothing but its head is known."""
+        self.restore(MakerState())
+        self.times.learn(head)
+
     def add(self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True) -> bool:
         """Add the event of `found` to the harvest. False when its provider is not wanted. Only text
         that is `certain` to be an event and cannot be read is complained of."""

@@ -119,7 +119,7 @@ class Times:
 
     @state.setter
     def state(self, state: TimesState) -> None:
-        self._state = state
+        self._state, self._told = state, ""
 
     def read(self, value: object) -> float:
         """Seconds since the epoch of a time as found. Raises UnknownTimeError."""

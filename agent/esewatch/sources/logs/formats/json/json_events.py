@@ -114,7 +114,7 @@ class JsonEvents:
         So a log of nothing but events is not searched beforehand for places where one may be."""
         at = taken = passed = 0
         for line in data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]:
-            if line[:2] != b'{"' or len(line) > RECORD_LIMIT or _WRAPPER.match(line):
+            if not _is_object(line):
                 break
             if self._has_hit(line):
                 if not self._take_line(line, at, harvest):
@@ -127,6 +127,13 @@ class JsonEvents:
                 break
             at += len(line) + 1
         return max(0, at - 1)
+
+    def take_object(self, line: bytes, harvest: Harvest) -> bool:
+        """Take the event of a file that is this line alone; False when it is no plain object."""
+        if not _is_object(line):
+            return False
+        self._maker.begin(line.decode("utf-8", "replace"))
+        return self._take_line(line, 0, harvest)
 
     def _has_hit(self, line: bytes) -> bool:
         return _names_ese(line) or self._needles.any_in(line)
@@ -242,6 +249,11 @@ class JsonEvents:
         return DecoderState(
             "json", self._maker.save(), broken_at=self._broken_at, taken=self._taken
         ).encoded()
+
+
+def _is_object(line: bytes) -> bool:
+    """False where it may be many objects, or a part of one."""
+    return line[:2] == b'{"' and len(line) <= RECORD_LIMIT and not _WRAPPER.match(line)
 
 
 def _first_record(data: bytes, start: int) -> int:
