@@ -17,7 +17,7 @@ from esewatch.sources.logs.formats.prefilter import Prefilter
 HEAD = 1 << 16
 _OBJECT = re.compile(rb'\{"[^\x00-\x1f]*+\r?\n?')
 """A message that is one line of text and begins as an object does."""
-_COUNTER_KEYS = (b'"counter"', b'"objectname"')
+_COUNTER_KEY, _OBJECT_KEY = b'"counter"', b'"objectname"'
 
 
 class MessageDecoder:
@@ -41,8 +41,8 @@ class MessageDecoder:
         for number, value in enumerate(values):
             if not value:
                 continue
-            if lines[number] and number not in hits:
-                others.append(value.rstrip(b"\r\n"))
+            if lines[number] and number not in hits and is_passed(line := value.rstrip(b"\r\n")):
+                others.append(line)
                 continue
             message = messages[number]
             place = f"{message.topic()}[{message.partition()}]"
@@ -52,21 +52,23 @@ class MessageDecoder:
             except Exception as error:  # a message that cannot be read must not stop the next ones
                 crash.if_short(error)
                 harvest.complain(0, f"{type(error).__name__}: {error}")
-            where = f"offset {message.offset()}"
-            batch.unreadable += [
-                Unreadable(path=place, place=where, reason=each) for _, each in harvest.unreadable
-            ]
-            harvest.unreadable.clear()
+            if harvest.unreadable:
+                where = f"offset {message.offset()}"
+                batch.unreadable += [
+                    Unreadable(path=place, place=where, reason=reason)
+                    for _, reason in harvest.unreadable
+                ]
+                harvest.unreadable.clear()
         self._heads.hear(others, harvest)
         batch.records = harvest.records
         batch.heard += harvest.heard.taken()
         return batch
 
     def _is_line(self, value: bytes) -> bool:
-        """True for an object on one line that holds one event or none."""
-        if len(value) > HEAD or any(key in value for key in _COUNTER_KEYS):
+        """True for what begins as an object, is one line, and holds no counters."""
+        if len(value) > HEAD or _COUNTER_KEY in value or _OBJECT_KEY in value:
             return False
-        return _OBJECT.fullmatch(value) is not None and is_passed(value.rstrip(b"\r\n"))
+        return _OBJECT.fullmatch(value) is not None
 
     def _hits(self, values: Iterable[bytes]) -> set[int]:
         """The numbers of the messages that may hold an event. One search does for all."""
@@ -82,7 +84,7 @@ class MessageDecoder:
 
     def _decode(self, place: str, value: bytes, harvest: Harvest, heard: list[Heard]) -> None:
         head = value[:HEAD]
-        counters = any(key in head for key in _COUNTER_KEYS) and is_counters(head)
+        counters = (_COUNTER_KEY in head or _OBJECT_KEY in head) and is_counters(head)
         decoder = JsonCounters(self._computer) if counters else self._files(place, head, b"")
         rest = value if value.endswith(b"\n") else value + b"\n"
         while rest:
