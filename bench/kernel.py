@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sysconfig
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -43,14 +44,18 @@ def run() -> list[Figure]:
 
 def _figure(page_size: int, ours: Pass, peer: Pass) -> Figure:
     memory = memoryview(bytearray(_pages(page_size) * PIECES))
-    mine, theirs, ratio = paired(lambda: ours(memory), lambda: peer(memory), ROUNDS)
+    mine, theirs, ratio = paired(
+        lambda: ours(memory), lambda: peer(memory), ROUNDS, time.process_time
+    )
     cached = memory[:PIECE]
 
     def again(work: Pass) -> None:
         for _ in range(PIECES):
             work(cached)
 
-    my_cached, their_cached, _ = paired(lambda: again(ours), lambda: again(peer), ROUNDS)
+    my_cached, their_cached, _ = paired(
+        lambda: again(ours), lambda: again(peer), ROUNDS, time.process_time
+    )
     speed = PIECE * PIECES / 1e9
     return Figure(
         what=f"page kernel, {page_size // 1024} KiB pages: bytes/s beside a plain 64-bit XOR sum "
