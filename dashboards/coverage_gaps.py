@@ -13,7 +13,7 @@ _SEEN = f"esewatch_host_caught_up{{{COMPUTER}}}"
 _LOST = f"computer:esewatch_host_caught_up:gone{{{COMPUTER}}}"
 BEHIND = f"({_UP} == 0 or {_SEEN} == 0)"
 """Computers with a source that cannot be read or is not read to its end."""
-_GAPS = f'ese_finding{{{COMPUTER},finding="unknown_since"}}'
+_GAPS = f'(ese_finding{{{COMPUTER},finding="unknown_since"}} > 0)'
 _DOWN = f"up{{{AGENT}}} == 0"
 
 _REASONS = {

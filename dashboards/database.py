@@ -161,7 +161,7 @@ def glance() -> list[Panel]:
                 "short",
                 "No finding, or no agent reports the database",
             ),
-            [Query(f"ese_finding{{{DATABASE}}}", f"{{{{finding}}}} {SERIES}")],
+            [Query(f"ese_finding{{{DATABASE}}} > 0", f"{{{{finding}}}} {SERIES}")],
             [
                 to_status_page(),
                 *map(runbook, ("EseVerificationOverdue", "EseVerificationAtRisk")),

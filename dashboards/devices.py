@@ -54,7 +54,7 @@ TASKS = {
 def now() -> list[Panel]:
     """Do databases stand in each other's way now?"""
     shared = f"max by (job, computer, device) ({SHARED_BY} > bool 1)"
-    collide = of_databases(f'ese_finding{{{DATABASE},finding="scans_collide"}}')
+    collide = of_databases(f'(ese_finding{{{DATABASE},finding="scans_collide"}} > 0)')
     numbers = (
         ("Shared devices", "Devices that hold several databases.", f"sum({shared})", NO_DEVICE),
         (
@@ -93,7 +93,7 @@ def devices() -> list[Panel]:
     fields = "__data.fields"
     known = f"({PLACED} and on ({ON_DEVICE}) {NEIGHBOURS})"
     share = f"{PLACED} * on ({ON_DEVICE}) group_left () {SHARED_BY}"
-    finding = f'max by ({ON_DATABASE}) (ese_finding{{{DATABASE},finding="scans_collide"}})'
+    finding = f'max by ({ON_DATABASE}) (ese_finding{{{DATABASE},finding="scans_collide"}} > 0)'
     return [
         rows(
             Words(

@@ -113,7 +113,7 @@ def numbers() -> list[Panel]:
 
     def found(finding: str, judged: str) -> str:
         told = f'{{{COMPUTER},finding=~"{finding}"}}'
-        there, gone = f"ese_finding{told}", f"database:ese_finding:gone{told}"
+        there, gone = f"(ese_finding{told} > 0)", f"database:ese_finding:gone{told}"
         return f"count(count by ({ON_COPY}) ({there} or {gone})) or {judged}"
 
     return [

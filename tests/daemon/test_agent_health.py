@@ -5,7 +5,7 @@ from esewatch.fold.state.state import SourceState
 def values(figures: AgentHealth) -> dict[str, float]:
     return {
         sample.name.removeprefix("esewatch_"): sample.value
-        for family in figures.families()
+        for family in figures.families(7.0)
         for sample in family.samples
     }
 
@@ -17,9 +17,10 @@ def test_a_reload_that_failed_keeps_the_time_of_the_one_that_did_not() -> None:
         "config_last_reload_successful": 1,
         "config_last_reload_success_timestamp_seconds": 100,
         "journal_commit_failures_total": 2,
+        "snapshot_timestamp_seconds": 7,
         "internal_errors_total": 0,
     }
-    aside = {sample.value for family in figures.families(50.0) for sample in family.samples}
+    aside = {sample.value for family in figures.families(7.0, 50.0) for sample in family.samples}
     assert 50.0 in aside
     figures.reload_failed()
     assert values(figures)["config_last_reload_successful"] == 0

@@ -19,7 +19,7 @@ COMPARISONS = {"==", "!=", ">", "<", ">=", "<="}
 SETS = {"and", "or", "unless"}
 KEEP_ELEMENTS = {"topk", "bottomk", "limitk"}
 ABSENCE = {"absent", "absent_over_time"}
-THERE_ONLY_WHEN_TRUE = {"ese_finding", "ALERTS"}
+THERE_ONLY_WHEN_TRUE = {"ALERTS"}
 OF_THE_SITE = "team"
 """A label that a site may give its targets: whatever rules do, it must be there in the end."""
 KEYS = {

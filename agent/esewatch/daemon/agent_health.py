@@ -52,14 +52,16 @@ class AgentHealth:
     def reload_failed(self) -> None:
         self._reload_successful = False
 
-    def everything(self, journal_set_aside: float | None) -> list[Metric]:
-        """Return all families about the running program; `journal_set_aside` as in `families`."""
-        return [*own_families(self.commits), *self.families(journal_set_aside)]
+    def everything(self, made: float, journal_set_aside: float | None) -> list[Metric]:
+        """Return all families about the running program; the arguments as in `families`."""
+        return [*own_families(self.commits), *self.families(made, journal_set_aside)]
 
-    def families(self, journal_set_aside: float | None = None) -> list[Metric]:
-        """Return the families other than the commit histogram, fresh, sorted by name.
-        `journal_set_aside` is when a damaged journal was last set aside, None for never."""
+    def families(self, made: float, journal_set_aside: float | None = None) -> list[Metric]:
+        """Return the families other than the commit histogram, fresh, sorted by name. `made` is
+        when the snapshot was made, `journal_set_aside` when a damaged journal was last set aside,
+        None for never."""
         out = Samples()
+        out.add("esewatch_snapshot_timestamp_seconds", {}, made)
         out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))
         out.add("esewatch_config_last_reload_success_timestamp_seconds", {}, self._reloaded)
         if self._web is not None:

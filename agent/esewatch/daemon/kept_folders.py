@@ -40,6 +40,7 @@ def together(states: Sequence[State]) -> State:
         whole.instances |= state.instances
         whole.devices |= state.devices
         whole.sql_databases |= state.sql_databases
+        whole.stated |= state.stated
         whole.dropped |= state.dropped
         whole.databases_dropped += state.databases_dropped
         if whole.databases.keys().isdisjoint(state.databases):

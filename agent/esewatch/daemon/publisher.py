@@ -2,13 +2,16 @@
 
 import logging
 import threading
-from collections.abc import Callable, Generator
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 from prometheus_client.core import Metric
 
 from esewatch.advice.base.left_out import LeftOut, without
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.history.surroundings import surroundings
+from esewatch.advice.judgement import Judgement
+from esewatch.advice.statements import restate
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.agent_health import AgentHealth
@@ -24,6 +27,7 @@ from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
+from esewatch.fold.state.stated import Stated
 from esewatch.journal import Journal
 from esewatch.model import Batch, JournalError, Source
 
@@ -51,6 +55,8 @@ class Publisher:
     """Databases whose metrics cannot be made; the other views do not try them either."""
     _derived: AllDerived | None = None
     """Values that the last snapshot derived; the next one derives only what has changed since."""
+    _stated_at: float | None = None
+    """When it was stated what stands, by the monotonic clock."""
     _waiting: bool
     """The sources that there were at the start have not all been read."""
 
@@ -116,7 +122,7 @@ class Publisher:
     def _make_snapshot(self) -> Snapshot:
         with self._lock:
             shown = self._families()
-        own = self._health.everything(self._last_set_aside())
+        own = self._health.everything(self._clock(), self._last_set_aside())
         return Snapshot.of([*shown, *own], self.snapshot)
 
     def _last_set_aside(self) -> float | None:
@@ -144,9 +150,19 @@ class Publisher:
             self._left_out = frozenset(odd)
         if advised:
             with self._internal_errors.held("advice"):
-                found += advice_families(self._advisor.advise(shown, self.settings, now))
+                judged = self._advisor.advise(shown, self.settings, now)
+                found += advice_families(judged, self._restate(judged))
                 self._internal_errors.left_out("advice", self._advisor.left_out)
         return found
+
+    def _restate(self, judged: Sequence[Judgement]) -> Mapping[DatabaseKey, Stated]:
+        """State what stands and what is over, in each folder what it knows; returns all of it."""
+        now = time.monotonic()
+        passed, self._stated_at = now - (self._stated_at or now), now
+        folders = self._folders()
+        for folder in folders:
+            folder.changed.update(restate(folder.state, self.settings, judged, passed))
+        return together([folder.state for folder in folders]).stated
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read does not count."""

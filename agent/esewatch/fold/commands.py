@@ -22,6 +22,7 @@ from esewatch.fold.state import acknowledgements as of
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import UNLOCATED, Database, Instance, State
+from esewatch.fold.state.stated import restated
 from esewatch.model import EsewatchError
 from esewatch.names import visible
 
@@ -29,9 +30,14 @@ AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)
 
 
 def forget(folder: Folder, computer: str, database: str) -> None:
-    """Drop a database from the state. Raises EsewatchError when it is not known."""
+    """Drop a database from the state, and state that what stood of it is over. Raises EsewatchError
+    when it is not known."""
     entry = known(folder.state, computer, database)
     folder.forget(entry.computer, entry.database)
+    key = (entry.computer, entry.database)
+    if (stated := folder.state.stated.get(key)) is not None:
+        folder.state.stated[key] = restated(stated, (), 0.0)
+        folder.changed.add(("stated", *key))
 
 
 class Acknowledged(NamedTuple):

@@ -20,6 +20,7 @@ from esewatch import crash, names
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.state import Channel, Database, Device, Host, Instance, SourceState, State
+from esewatch.fold.state.stated import Stated
 from esewatch.journal.files import (
     LockedError,
     identity,
@@ -46,7 +47,7 @@ __all__ = ["SCHEMA_VERSION", "Journal", "LockedError", "Positions", "RowKey", "s
 
 SCHEMA_VERSION = 5
 OLDEST = 4
-"""Since 5 there are the rows of `State.recent`."""
+"""Since 5 there are the rows of `State.recent` and `State.stated`."""
 BUSY_SECONDS = 1.0
 """The wait of a commit for another process that has locked the file."""
 
@@ -76,6 +77,7 @@ _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "device": Device,
     "database": Database,
     "sql_database": SqlDatabase,
+    "stated": Stated,
 }
 
 _DROPPED: Any = tuple[int, dict[str, int]]
@@ -242,6 +244,7 @@ class Journal:
             "device": state.devices,
             "database": state.databases,
             "sql_database": state.sql_databases,
+            "stated": state.stated,
         }
         try:
             for kind, first, second, value in self._rows_of("entity", "kind, first, second"):

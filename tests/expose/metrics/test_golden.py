@@ -377,7 +377,7 @@ def _snapshot(tmp_path: Path) -> Snapshot:
         kernel="compiled",
         proc=_fake_proc(tmp_path),
     )
-    figures = AgentHealth(NOW, _Web()).families(journal_set_aside=NOW - 2 * DAY)
+    figures = AgentHealth(NOW, _Web()).families(NOW, journal_set_aside=NOW - 2 * DAY)
     advised = advice_families(advise(golden_state(), SETTINGS, NOW))
     return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *advised, *own, *figures])
 

@@ -171,6 +171,7 @@ def test_an_observed_database_has_its_state_and_what_happened() -> None:
     assert values(state_of(hurt), "ese_page_error_events_total") == {"checksum": 2}
     assert values(state_of(hurt), "ese_known_bad_pages") == {"uncorrectable": 1}
     assert values(state_of(hurt), "ese_known_bad_pages_found_in_history") == {"uncorrectable": 0}
+    assert values(state_of(hurt), "ese_known_bad_page_last_number") == {"": 7}
     assert values(state_of(hurt), "ese_slow_io_reports_total") == {"read": 3}
     assert values(state_of(hurt), "ese_slow_io_last_timestamp_seconds") == {"read": NOW - 60}
     assert not {name for name in names(state_of(hurt)) if name.startswith("ese_pass")}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.advice.advise import advise
+from esewatch.advice.statements import restate
 from esewatch.config import Settings
 from esewatch.config.settings import DatabaseRule, Window
 from esewatch.expose.metrics.collectors.advice_families import advice_families
@@ -509,7 +510,9 @@ def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Re
             folder.fold("logs", moment[1])
             moment = next(pending, None)
         folder.expire(step / 1000)
-        made = advice_families(advise(folder.state, SETTINGS, step / 1000))
+        judged = advise(folder.state, SETTINGS, step / 1000)
+        list(restate(folder.state, SETTINGS, judged, DAY))
+        made = advice_families(judged, folder.state.stated)
         expected = sorted(str((s.name, s.labels, s.value)) for f in made for s in f.samples)
         assert told(replay, changes, step) == expected
     assert all(change.time % every == 0 for change in changes)
@@ -535,13 +538,16 @@ def test_advice_moves_on_between_records_and_its_series_end() -> None:
     ]
     replay, changes = replayed(records, SETTINGS, ["ese_finding"], judged_every=milliseconds(DAY))
     never = [
-        (change.time // 1000, math.isnan(change.value))
+        (change.time // 1000, change.value)
         for change in changes
         if 'finding="never_verified"' in replay.series[change.series].text
     ]
 
     first_after = (EPOCH + 7 * DAY) // DAY * DAY + DAY
-    assert never == [(first_after, False), (first_after + 33 * DAY, True)]
+    over = first_after + 33 * DAY
+    assert never[:-1] == [(first_after, 1.0), (over, 0.0)]
+    assert never[-1][0] == over + DAY
+    assert math.isnan(never[-1][1])
 
 
 def test_a_backup_without_an_end_is_at_work_for_a_day() -> None:

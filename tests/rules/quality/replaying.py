@@ -52,6 +52,9 @@ def healthy(month: Month) -> dict[tuple[str, str], Course]:
         ("esewatch_perf_object_present", f'computer="{month.computer}",name="Online Defrag"'): (
             always
         ),
+        ("esewatch_snapshot_timestamp_seconds", ""): [
+            (START + at, START + at) for at in range(0, int(END - START), 240)
+        ],
         ("esewatch_config_last_reload_successful", ""): always,
         ("esewatch_web_config_last_reload_successful", ""): always,
         ("esewatch_journal_commit_failures_total", ""): [(START, 0.0)],

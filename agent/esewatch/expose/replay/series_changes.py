@@ -17,6 +17,7 @@ from prometheus_client.samples import Sample
 from esewatch.advice.advise import advise
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.history.derived import derived
+from esewatch.advice.statements import restate
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.config.calendar import CALENDAR, next_opening, opening_at
 from esewatch.expose.metrics.collectors.advice_families import add_advice
@@ -296,7 +297,10 @@ class Replay:
         elif entity == ADVISED:
             # As of then no source is behind.
             seen = msgspec.structs.replace(state, sources={})
-            add_advice(out, advise(seen, self.folder.settings, now))
+            judged = advise(seen, self.folder.settings, now)
+            passed = (self._judged_every or 0) / 1000
+            self.folder.changed.update(restate(state, self.folder.settings, judged, passed))
+            add_advice(out, judged, state.stated)
         elif entity == POLICY:
             add_default_policy(out, self.folder.settings)
         elif table == "backup_jobs":

@@ -29,6 +29,7 @@ from esewatch.fold.state.database_state import (
     Transition,
 )
 from esewatch.fold.state.record_ranges import Range
+from esewatch.fold.state.stated import Stated
 
 __all__ = [
     "BAD_KINDS",
@@ -430,3 +431,5 @@ class State(msgspec.Struct, kw_only=True):
     its by shared computers. Never stored; empty where time goes on."""
     recent: dict[str, dict[int, bytearray]] = {}
     """By computer: its latest records by day, as rows of `fold.channels.overlaps`."""
+    stated: dict[tuple[str, str], Stated] = {}
+    """Findings that were stated; (computer, database label)."""

@@ -18,6 +18,7 @@ from esewatch.config import default_settings
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.rows.metric_catalogue import ADVICE
 from esewatch.fold.state.state import State
+from esewatch.fold.state.stated import Stated
 from tests.expose.examples import NOW, PRIV06, example
 
 D = {"computer": PRIV06[0], "database": PRIV06[1]}
@@ -90,9 +91,23 @@ def test_a_finding_is_there_once_while_it_stands() -> None:
     twice = tuple(Finding(name, "why") for name in (*FINDINGS, FINDINGS[0]))
 
     assert samples(advice(findings=twice))["ese_finding"] == [
-        ({"finding": name}, 1.0) for name in sorted(FINDINGS)
+        ({"finding": name, "severity": "warning"}, 1.0) for name in sorted(FINDINGS)
     ]
     assert "ese_finding" not in samples(advice(findings=()))
+
+
+def test_a_finding_that_is_stated_to_be_over_is_there_with_zero() -> None:
+    over = {("ex02", "x:\\y.edb"): Stated(over={"investigate critical": 60.0})}
+    (family,) = [each for each in advice_families([], over) if each.name == "ese_finding"]
+
+    (sample,) = family.samples
+    assert sample.labels == {
+        "computer": "ex02",
+        "database": "x:\\y.edb",
+        "finding": "investigate",
+        "severity": "critical",
+    }
+    assert sample.value == 0.0
 
 
 def test_a_forecast_is_told_by_task_and_confidence() -> None:

@@ -1,23 +1,36 @@
 """Advice as metrics: of watched databases only (semantics.md 1)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from prometheus_client.core import Metric
 
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
+from esewatch.advice.statements import standing
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.stated import Stated
 from esewatch.names import printable
 
 
-def advice_families(advice: Iterable[Judgement]) -> list[Metric]:
+def advice_families(
+    advice: Iterable[Judgement], stated: Mapping[DatabaseKey, Stated] = MappingProxyType({})
+) -> list[Metric]:
+    """Of findings those that stand, with 1, and those that are `stated` to be over, with 0."""
     out = Samples()
-    add_advice(out, advice)
+    add_advice(out, advice, stated)
     return out.families()
 
 
-def add_advice(out: Samples, advice: Iterable[Judgement]) -> None:
+def add_advice(
+    out: Samples, advice: Iterable[Judgement], stated: Mapping[DatabaseKey, Stated]
+) -> None:
+    for (computer, database), known in stated.items():
+        labels = {"computer": printable(computer), "database": printable(database)}
+        for finding, severity in map(str.split, known.over):
+            out.add("ese_finding", {**labels, "finding": finding, "severity": severity}, 0)
     for each in advice:
         if each.tier != "watched":
             continue
@@ -25,11 +38,8 @@ def add_advice(out: Samples, advice: Iterable[Judgement]) -> None:
         out.add("ese_database_verdict", {**labels, "verdict": each.verdict}, 1)
         _add_window(out, labels, each.window)
         out.add("ese_verification_deadline_seconds", labels, each.ledger.limit)
-        # The silence that is only information alerts nobody; the verdict says it.
-        quiet = ("not_heard", "info")
-        told = {one.finding for one in each.findings if (one.finding, one.severity) != quiet}
-        for name in sorted(told):
-            out.add("ese_finding", {**labels, "finding": name}, 1)
+        for name, severity in standing(each):
+            out.add("ese_finding", {**labels, "finding": name, "severity": severity}, 1)
         for forecast in each.forecasts:
             _add_forecast(out, labels, forecast)
 

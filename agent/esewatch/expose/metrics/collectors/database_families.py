@@ -8,7 +8,7 @@ events, ignored ones only damage, with the tier that keeps an alert about
 it from waking anybody.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import NamedTuple
 
 from prometheus_client.samples import Sample
@@ -23,6 +23,7 @@ from esewatch.fold.state.damage import NOT_FATAL, known_damage
 from esewatch.fold.state.state import (
     BAD_KINDS,
     PAGE_ERROR_KINDS,
+    UNLOCATED,
     BackupTotals,
     BadPage,
     Damage,
@@ -132,10 +133,14 @@ def _add_page_errors(out: Samples, labels: Labels, database: Database, *, zero_b
 
 
 def _add_bad_pages(
-    out: Samples, labels: Labels, standing: Iterable[BadPage], *, zero_born: bool
+    out: Samples, labels: Labels, standing: Collection[BadPage], *, zero_born: bool
 ) -> None:
     counts: dict[str, int] = {}
     history: dict[str, int] = {}
+    numbered = [bad for bad in standing if bad.page != UNLOCATED and bad.kind != "corrected"]
+    newest = max(numbered, key=lambda bad: (bad.last, bad.page), default=None)
+    if newest is not None:
+        out.add("ese_known_bad_page_last_number", labels, newest.page)
     for bad in standing:
         counts[bad.kind] = counts.get(bad.kind, 0) + bad.pages
         history[bad.kind] = history.get(bad.kind, 0) + bad.pages * bad.history

@@ -181,6 +181,9 @@ gauge ese_known_bad_pages D kind
 gauge ese_known_bad_pages_found_in_history D kind
   The part of ese_known_bad_pages that the first reading found already older than 7 days. From the
   same latched set.
+gauge ese_known_bad_page_last_number D
+  Number of the bad page that was met last; absent where none is known or none has a number. From
+  the same latched set.
 gauge ese_known_damage D kind
   Unresolved reports of damage without a bad checksum, of kinds that were ever reported; kind:
   {names(EXPOSED_KINDS)}. From {DAMAGE_EVENTS}.
@@ -312,8 +315,9 @@ gauge ese_window_advice_reason D reason
 gauge ese_window_advice_confidence_ratio D
   Confidence of the advice, 0 to 1: depth of the evidence times agreement in 7 days, and how sure
   the ratio is. From {EVIDENCE}.
-gauge ese_finding D finding
-  1 for each finding of the database, else absent; finding: {names(FINDINGS)}. From known bad
+gauge ese_finding D finding severity
+  1 for each finding of the database, 0 for 24 hours once it is stated to be over, else absent;
+  finding: {names(FINDINGS)}. From known bad
   pages, verifications, past windows, scans of the same disks, errors and version buckets of the
   instance, events of other providers.
 gauge ese_verification_deadline_seconds D
@@ -497,6 +501,8 @@ PROCESS = "/proc of this process"
 AGENT = rows(f"""
 gauge esewatch_build_info version python_version kernel
   The running esewatch, always 1. From the program itself.
+gauge esewatch_snapshot_timestamp_seconds
+  Time at which the figures were made. From the agent's clock.
 counter esewatch_databases_dropped_total
   Databases, instances, devices, computers, channels and event ids that were left out because of
   max_databases, and databases whose path has more than 1,024 characters. From records of new ones

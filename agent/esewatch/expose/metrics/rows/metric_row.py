@@ -31,6 +31,7 @@ LABELS = {
     "action": "Advised action on the maintenance window; the line of the metric names them.",
     "confidence": "p50, p90: the probability, in percent, of completion by then.",
     "finding": "A finding of the database; the line of the metric names them.",
+    "severity": "critical, warning, info.",
     "physical_only": "true, false: whether the check left out the logical half.",
     "verdict": "Urgency of the database; the line of the metric names them.",
     "reason": "The rule that decided the window advice; the line of the metric names them.",
