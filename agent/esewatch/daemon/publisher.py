@@ -56,7 +56,7 @@ class Publisher:
     _derived: AllDerived | None = None
     """Values that the last snapshot derived; the next one derives only what has changed since."""
     _stated_at: float | None = None
-    """When it was stated what stands, by the monotonic clock."""
+    """Time of the last statement of what stands, by the monotonic clock."""
     _waiting: bool
     """The sources that there were at the start have not all been read."""
 

@@ -10,7 +10,7 @@ import msgspec
 
 STATED_SECONDS = 86400.0
 STEP_SECONDS = 600.0
-"""What is left of the 24 hours is stored in such steps: no journal is written each minute."""
+"""The rest of the 24 hours is stored in such steps: no journal is written each minute."""
 
 
 class Stated(msgspec.Struct):
@@ -22,7 +22,7 @@ class Stated(msgspec.Struct):
 
 
 def restated(known: Stated | None, standing: Collection[str], passed: float) -> Stated:
-    """What is stated now that these stand, `passed` seconds of running after `known`."""
+    """The statements now that these stand, `passed` seconds of running after `known`."""
     ended = dict.fromkeys(known.standing, STATED_SECONDS) if known is not None else {}
     before = known.over.items() if known is not None else ()
     over = {name: left - passed for name, left in before if left > passed} | ended
@@ -33,7 +33,7 @@ def restated(known: Stated | None, standing: Collection[str], passed: float) -> 
 
 
 def is_news(known: Stated | None, now: Stated) -> bool:
-    """Is it to be stored? What is left is stored in steps."""
+    """True if it is to be stored: the rest of the 24 hours is stored in steps."""
     if known is None:
         return bool(now.standing or now.over)
     steps = [[int(left // STEP_SECONDS) for left in each.over.values()] for each in (known, now)]
