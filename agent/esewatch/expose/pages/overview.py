@@ -11,6 +11,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import moment as moment_of
 from esewatch.advice.base.left_out import LeftOut, leaving_out
 from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
 from esewatch.advice.findings.silence import last_records
 from esewatch.advice.forecast.verdict import (
     AT_RISK,
@@ -29,7 +30,6 @@ from esewatch.advice.unproven import never_proven
 from esewatch.advice.window.ratio import Ratio
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
-from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases
 from esewatch.expose.pages.hidden_counters import Hidden, hidden_counters
 from esewatch.expose.pages.problems.database_problems import Known
 from esewatch.expose.pages.problems.problem import Problem
@@ -142,7 +142,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     fleet: Summary
     heard: Mapping[str, float]
     """By computer with a database, its last record (epoch seconds)."""
-    checks: tuple[CheckdbRow, ...]
+    checks: tuple[CheckdbJudgement, ...]
     ignored: int
     dropped: int
     """Names beyond `max_databases`."""
@@ -184,7 +184,7 @@ def overview(
     databases = tuple(found[key] for key in shown)
     facts = [_known(state.databases[key], known.databases[key]) for key in shown]
     hidden, too_long = hidden_counters(state), long_paths(state)
-    blind, unproven = blind_computers(state.sources.values()), never_proven(advice)
+    unproven = never_proven(advice)
     return Overview(
         now=now,
         version=__version__,
@@ -194,11 +194,18 @@ def overview(
         problems=diagnose(state, settings, now, facts, hidden, unproven=unproven),
         fleet=_fleet(databases, state, settings, live=live),
         heard=last_records(state),
-        checks=checked_databases(state, settings, now, blind=blind),
+        checks=_checks(judged_checks(state, settings, now, live=live)),
         ignored=len(found) - len(shown),
         dropped=state.databases_dropped - len(too_long),
         long_paths=len(too_long),
         advice=advice,
+    )
+
+
+def _checks(judged: Iterable[CheckdbJudgement]) -> tuple[CheckdbJudgement, ...]:
+    return tuple(
+        msgspec.structs.replace(each, computer=tidy(each.computer), database=tidy(each.database))
+        for each in judged
     )
 
 

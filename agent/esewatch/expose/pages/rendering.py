@@ -23,7 +23,6 @@ from esewatch.expose.formatting import (
     tidy,
     time_tag,
 )
-from esewatch.expose.pages.checkdb_table import MAX_CHECKS
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, figure_cells
 from esewatch.expose.pages.database_table import (
     MAX_ADVICE_ROWS,
@@ -62,6 +61,9 @@ _UNSEEN = dict.fromkeys(
     "\N{REPLACEMENT CHARACTER}",
 )
 """Characters that control the text, turn it round or cannot be encoded."""
+
+MAX_CHECKS = 100
+"""Databases of SQL Server in the table of their checks."""
 
 MODELS = {
     "window": "window",

@@ -8,6 +8,7 @@ import msgspec
 
 from esewatch.advice.advise import needs_a_person
 from esewatch.advice.base.finding import FindingName, counted
+from esewatch.advice.checkdb import CheckdbJudgement
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.forecast.verdict import AT_RISK
 from esewatch.advice.history.derived import AllDerived, derived
@@ -15,7 +16,6 @@ from esewatch.advice.judgement import Judgement
 from esewatch.advice.unproven import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import as_of, tidy
-from esewatch.expose.pages.checkdb_table import CheckdbRow, checked_databases, last_checks
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
 from esewatch.expose.pages.database_table import MAX_ADVICE_ROWS, TableRow, window_rows, worst_words
 from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
@@ -168,7 +168,7 @@ class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[TableRow, ...]
     files: tuple[tuple[str, DatabaseFigures], ...]
     """Name of the file with the page of each database, where there are such files."""
-    checks: tuple[CheckdbRow, ...]
+    checks: tuple[CheckdbJudgement, ...]
     """Each as of the latest check of its computer."""
     ignored: int
     instances: tuple[InstanceRow, ...]
@@ -231,7 +231,7 @@ def _page(
     others = [each for each in view.databases if each.tier != "watched"]
     rows, times = pages.rows(watched, "watched"), list(pages.times(view.databases))
     lone = [each for group in advised for each in group.lone]
-    backups, checks = backup_table(state, lone), _checks(state, settings, now)
+    backups, checks = backup_table(state, lone), view.checks
     return ReportPage(
         now=now,
         as_of=as_of([group.time for group in advised], now),
@@ -262,11 +262,6 @@ def _page(
         gaps=_gap_rows(state),
         never_verified=_never_verified(view.advice),
     )
-
-
-def _checks(state: State, settings: Settings, now: float) -> tuple[CheckdbRow, ...]:
-    ends = last_checks(state.sql_databases.values(), now)
-    return checked_databases(state, settings, now, ends=ends)
 
 
 def result_sentence(report: ReportPage) -> str:
@@ -318,7 +313,7 @@ def _result_of_databases(report: ReportPage) -> str:
     return f"{databases}: not judged, none is of a kind that is watched"
 
 
-def _result_of_checks(checks: Sequence[CheckdbRow]) -> str:
+def _result_of_checks(checks: Sequence[CheckdbJudgement]) -> str:
     told = {
         "with errors that CHECKDB left": len(_with_errors(checks)),
         "not checked to the end in time": sum(
@@ -330,7 +325,7 @@ def _result_of_checks(checks: Sequence[CheckdbRow]) -> str:
     return f"{counted(len(checks), 'database')} of SQL Server: {found}"
 
 
-def _with_errors(checks: Sequence[CheckdbRow]) -> list[CheckdbRow]:
+def _with_errors(checks: Sequence[CheckdbJudgement]) -> list[CheckdbJudgement]:
     return [each for each in checks if each.errors]
 
 
@@ -404,7 +399,7 @@ def _gap_rows(state: State) -> tuple[GapRow, ...]:
 
 
 def _headline(
-    figures: Sequence[DatabaseFigures], backups: BackupTable, checks: Sequence[CheckdbRow]
+    figures: Sequence[DatabaseFigures], backups: BackupTable, checks: Sequence[CheckdbJudgement]
 ) -> str:
     bad = _with_errors(checks)
     if not bad:

@@ -1,18 +1,17 @@
-"""Databases of SQL Server on the pages: last check and result of each. The same judgement as in
-alerts/checkdb.yml, from the same values as the metrics `sqlserver_*`."""
+"""The judgement of databases of SQL Server by their own checks. The same as in alerts/checkdb.yml,
+from the same values as the metrics `sqlserver_*`."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import msgspec
 
+from esewatch.advice.forecast.verdict import blind_computers
 from esewatch.config import Settings, policy_for
-from esewatch.expose.formatting import tidy
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase, errors_left
 from esewatch.fold.state.state import State
 
-MAX_CHECKS = 100
 KNOWN_FOR = 14 * 86400.0
 """A database that was first seen a shorter time ago (seconds) is not overdue yet."""
 
@@ -21,8 +20,8 @@ CHECK_STATES: tuple[CheckState, ...] = get_args(CheckState)
 """Worst first."""
 
 
-class CheckdbRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One database of SQL Server. Times are epoch seconds; None is never or unknown."""
+class CheckdbJudgement(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one database of SQL Server. Times are epoch seconds; None is never or unknown."""
 
     computer: str
     database: str
@@ -41,21 +40,18 @@ class CheckdbRow(msgspec.Struct, frozen=True, kw_only=True):
     """Last time at which a check was aborted that has not completed since."""
 
 
-def checked_databases(
-    state: State,
-    settings: Settings,
-    now: float,
-    *,
-    blind: Collection[str] = (),
-    ends: Mapping[str, float] | None = None,
-) -> tuple[CheckdbRow, ...]:
+def judged_checks(
+    state: State, settings: Settings, now: float, *, live: bool = True
+) -> tuple[CheckdbJudgement, ...]:
     """Every database of SQL Server, worst first, then the one longest without a full check.
 
-    `blind`: computers of which younger checks may be unread. `ends`: as of when those of a
-    computer are judged in place of `now`.
+    `live`: as of `now`; else those of a computer as of its latest check, as a file of checks has
+    no later record.
     """
+    blind = blind_computers(state.sources.values())
+    ends = {} if live else last_checks(state.sql_databases.values(), now)
     found = [
-        _checked(each, settings, (ends or {}).get(each.computer, now), each.computer in blind)
+        _judged(each, settings, ends.get(each.computer, now), each.computer in blind)
         for each in state.sql_databases.values()
     ]
     return tuple(
@@ -76,7 +72,7 @@ def last_checks(databases: Iterable[SqlDatabase], now: float) -> dict[str, float
     return ends
 
 
-def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) -> CheckdbRow:
+def _judged(entry: SqlDatabase, settings: Settings, now: float, blind: bool) -> CheckdbJudgement:
     within = policy_for(settings, entry.database, entry.computer).checkdb_within
     allowed = within if math.isfinite(within) else None
     full = entry.full.completed
@@ -96,9 +92,9 @@ def _checked(entry: SqlDatabase, settings: Settings, now: float, blind: bool) ->
         state = "broken_off"
     elif late or (full is None and allowed is not None):
         state = "unknown"
-    return CheckdbRow(
-        computer=tidy(entry.computer),
-        database=tidy(entry.database),
+    return CheckdbJudgement(
+        computer=entry.computer,
+        database=entry.database,
         state=state,
         completed=full,
         seconds=entry.full.seconds,
