@@ -4,11 +4,25 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from esewatch.advice.base.finding import DAMAGE_FINDINGS, DAMAGE_WORDS, Finding, counted
+from esewatch.advice.base.finding import (
+    DAMAGE_FINDINGS,
+    DAMAGE_WORDS,
+    Finding,
+    FindingName,
+    counted,
+)
 from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.findings.scan_schedule import ScanSlot
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.forecast.verdict import UNVERIFIED, Trouble, Verdict, trouble, verdict
+from esewatch.advice.forecast.verdict import (
+    AT_RISK,
+    UNSEEN,
+    UNVERIFIED,
+    Trouble,
+    Verdict,
+    trouble,
+    verdict,
+)
 from esewatch.advice.history.ledger import Ledger
 from esewatch.advice.window.ratio import Ratio
 from esewatch.advice.window.window import WindowAdvice
@@ -45,6 +59,29 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Databases that were scanned at the same time on the same disks."""
     slot: ScanSlot | None = None
     """A better time for its scan, where its scans collide with others."""
+
+    @property
+    def names(self) -> frozenset[FindingName]:
+        """Of its findings."""
+        return frozenset(each.finding for each in self.findings)
+
+    @property
+    def proven(self) -> bool:
+        """A verification of it is known."""
+        return self.ledger.last is not None
+
+    @property
+    def troubles(self) -> frozenset[Verdict]:
+        """All that it is counted and listed as: the verdict is only the worst. What is about to
+        refuse writes counts as at risk; nobody asks for a verification of what is unproven."""
+        asked = UNVERIFIED & self.names
+        beside: Mapping[Verdict, object] = {
+            "writes_at_risk": AT_RISK in self.names,
+            "blind": self.stale or UNSEEN & self.names,
+            "unverified": asked,
+            "unproven": self.tier == "watched" and not (self.proven or asked),
+        }
+        return frozenset([self.verdict, *(name for name, holds in beside.items() if holds)])
 
     @property
     def overdue(self) -> bool:

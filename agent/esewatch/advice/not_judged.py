@@ -1,15 +1,15 @@
-"""Databases that are not judged, the reason, and the next command: nothing judged is not zero
-(semantics.md 5a)."""
+"""Databases that are not judged or were never verified, the reason, and the next command: nothing
+judged is not zero (semantics.md 5a)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from esewatch.advice.base.finding import counted
+from esewatch.advice.base.finding import counted, listed
 from esewatch.advice.findings.lone_instances import LoneInstance
-from esewatch.advice.forecast.verdict import UNSEEN, UNVERIFIED, Verdict
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
 from esewatch.config.settings import Disks
+from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
 
 _DOCTOR = ("To see what is missing, run", "esewatch doctor")
@@ -22,32 +22,7 @@ _UNNAMED = "no event that was read names an ESE database (temporary and system o
 _SCAN = ("Read all pages of a copy, such as a snapshot", "esewatch scan COPY")
 
 
-class Seen(NamedTuple):
-    """One database."""
-
-    tier: str
-    verdict: Verdict | None
-    """None: not judged yet."""
-    proven: bool
-    """A verification of it is known."""
-    asked: bool = False
-    """A finding asks for one."""
-    behind: bool = False
-    """Its data may be old, also beside a worse verdict than `blind`."""
-
-    @property
-    def unproven(self) -> bool:
-        """Never verified and nobody asks for it, whatever else makes its verdict."""
-        return not (self.proven or self.asked)
-
-
-def seen(tier: str, advice: Judgement | None) -> Seen:
-    if advice is None:
-        return Seen(tier, None, proven=False)
-    names = {each.finding for each in advice.findings}
-    asked, proven = not UNVERIFIED.isdisjoint(names), advice.ledger.last is not None
-    behind = bool(advice.stale) or not UNSEEN.isdisjoint(names)
-    return Seen(tier, advice.verdict, proven, asked, behind)
+NAMED = 3
 
 
 class Basis(NamedTuple):
@@ -71,13 +46,16 @@ class Basis(NamedTuple):
         return f"{what}: {self.reason}. {self.fix}: {self.command}" if self.reason else ""
 
 
-def basis(known: Iterable[Seen], state: State, settings: Settings, *, live: bool) -> Basis:
-    """The numbers of these databases. `live`: of an agent, not of files that were named."""
-    shown = [each for each in known if each.tier != "ignored"]
-    watched = [each for each in shown if each.tier == "watched"]
-    heard = [each for each in watched if each.verdict not in (None, "blind") and not each.behind]
+def basis(
+    known: Iterable[tuple[str, Judgement | None]], state: State, settings: Settings, *, live: bool
+) -> Basis:
+    """The numbers of these databases, each by its tier and its judgement, where one is made yet.
+    `live`: of an agent, not of files that were named."""
+    shown = [(tier, each) for tier, each in known if tier != "ignored"]
+    watched = [each for tier, each in shown if tier == "watched"]
+    heard = [each for each in watched if each is not None and "blind" not in each.troubles]
     proven = sum(each.proven for each in heard)
-    unproven = sum(each.unproven for each in heard)
+    unproven = sum("unproven" in each.troubles for each in heard)
     why = ("", "", "")
     databases = counted(len(watched), "watched database")
     if not shown:
@@ -89,7 +67,7 @@ def basis(known: Iterable[Seen], state: State, settings: Settings, *, live: bool
             " errors and slow input and output are noticed",
             *_WATCH,
         )
-    elif not heard and all(each.verdict is None for each in watched):
+    elif not any(watched):
         are = "is" if len(watched) == 1 else "are"
         why = (f"{databases} {are} not judged yet", *_DOCTOR)
     elif not heard:
@@ -118,3 +96,29 @@ def _no_database(state: State, settings: Settings, *, live: bool) -> tuple[str, 
     if any(each.baseline for each in sources):
         return "the first reading is not done", *_DOCTOR
     return "nothing that was read names an ESE database", *_DOCTOR
+
+
+def never_proven(advice: Iterable[Judgement]) -> list[DatabaseKey]:
+    """The never verified directories among the databases with advice: reported once for all of
+    them. Nothing that runs by itself reads every page of a domain controller's database, so a
+    report for each would never end (semantics.md 5)."""
+    return [
+        (each.computer, each.database)
+        for each in advice
+        if each.model == "garbage_collection"
+        and each.tier == "watched"
+        and each.ledger.standing == "unverified"
+        and not each.proven
+        and "never_verified" not in each.names
+    ]
+
+
+def never_proven_text(keys: Sequence[DatabaseKey]) -> str:
+    named = [f"{database} on {computer}" for computer, database in keys[:NAMED]]
+    rest = len(keys) - NAMED
+    more = [f"{rest:,} more"] if rest > 0 else []
+    return (
+        f"no verification is known for {counted(len(keys), 'directory', 'directories')}"
+        f" ({listed([*named, *more])}): the maintenance of a directory does not read every page;"
+        " run a page scan of a snapshot, or esentutl /k on a copy"
+    )

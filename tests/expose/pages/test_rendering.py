@@ -11,6 +11,7 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
+from esewatch.advice.blind_places import Blind
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.evidence import Evidence
@@ -47,7 +48,6 @@ from esewatch.expose.pages.rendering import (
     urgent,
 )
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
-from esewatch.expose.pages.summary import Blind
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import BadPage, Database, SourceState, State
 from tests.expose.examples import (

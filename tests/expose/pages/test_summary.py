@@ -7,16 +7,28 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.finding import Finding, not_heard
+from esewatch.advice.blind_places import Blind, blind_places
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Policy, Settings, default_settings
 from esewatch.expose.http.database_list import overview_json
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.pages.overview import DatabaseFigures, overview
-from esewatch.expose.pages.summary import Blind, blind_places
 from esewatch.fold.state.state import BadPage, Damage, SourceState, State
-from tests.expose.examples import HOSTILE, MBX, NOW, NTDS, PRIV03, PRIV06, SEARCH, example
+from tests.expose.examples import (
+    DAY,
+    HOSTILE,
+    MBX,
+    NOW,
+    NTDS,
+    PRIV03,
+    PRIV06,
+    SEARCH,
+    example,
+    many,
+    told_of,
+)
 
 SETTINGS = default_settings()
 ASKED = msgspec.structs.replace(SETTINGS, policy=Policy(verify_within=7 * 86400))
@@ -172,8 +184,17 @@ def test_a_computer_is_named_once_with_all_that_makes_it_blind() -> None:
 
 def test_missing_events_and_a_source_that_is_down_are_told_together() -> None:
     down = SourceState(name="log", computers=["ex01"])
-    assert blind_places({"ex01": "log cannot be read"}, ["ex01", "ex01"], [down]) == (
-        Blind("ex01", "log cannot be read, events are missing"),
+    lost = [told_of(each, Finding("unknown_since", "events lost")) for each in many(2, 1)[1]]
+    on_it = [msgspec.structs.replace(each, computer="ex01") for each in lost]
+    assert blind_places(on_it, [down]) == (Blind("ex01", "log cannot be read, events are missing"),)
+
+
+def test_a_computer_of_which_one_log_is_silent_is_blind_since_that_ones_last_record() -> None:
+    heard, *silent = many(3, 1)[1]
+    told = [heard, *(told_of(each, not_heard(NOW - days * DAY, DAY, "info", stopped=False))
+                     for days, each in enumerate(silent, 3))]  # fmt: skip
+    assert blind_places(told, []) == (
+        Blind(heard.computer, "nothing was read of it since 2007-06-23 23:20 UTC"),
     )
 
 

@@ -257,6 +257,7 @@ def not_heard(
         f" {span(after)}, so its state is unknown: see whether it runs and whether its log still"
         " arrives; if it is gone for good, write retired: true for it under computers",
         severity=severity,
+        since=last,
     )
 
 

@@ -284,7 +284,7 @@ def _asked_for(copy: Copy) -> bool:
     """True if a verification is expected of a copy that was never verified.
 
     An index of Windows Search is rebuilt, and nothing of its own verifies a domain controller: that
-    is reported once for all of them (unproven.py).
+    is reported once for all of them (not_judged.py).
     """
     if _is_span(copy.configured_deadline):
         return True

@@ -18,8 +18,7 @@ from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import counted, listed, moment
 from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
 from esewatch.advice.judgement import Judgement
-from esewatch.advice.not_judged import basis, nothing_judged, seen
-from esewatch.advice.unproven import never_proven, never_proven_text
+from esewatch.advice.not_judged import basis, never_proven, never_proven_text, nothing_judged
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
 from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
@@ -170,7 +169,7 @@ def _tell_basis(
 ) -> None:
     """Name on standard error that something was not judged or verified, and the next command."""
     keys = never_proven(advice)
-    found = basis([seen(each.tier, each) for each in advice], state, settings, live=live)
+    found = basis([(each.tier, each) for each in advice], state, settings, live=live)
     sentence = f"not verified: {never_proven_text(keys)}" if keys else found.sentence
     if sentence:
         print(f"esewatch: {visible(sentence)}", file=sys.stderr)

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from esewatch.advice.forecast.verdict import AT_RISK, UNSEEN, UNVERIFIED, VERDICTS, Verdict
-from esewatch.advice.not_judged import seen
+from esewatch.advice.forecast.verdict import VERDICTS, Verdict
 from esewatch.expose.formatting import iso_time
 from esewatch.expose.pages.database_table import row_of, shown_verdict
 from esewatch.expose.pages.overview import DatabaseFigures, Overview
@@ -112,16 +111,7 @@ def listing(view: Overview, asked: ListQuery) -> DatabaseList:
 
 def has_verdict(figures: DatabaseFigures, verdict: Verdict) -> bool:
     """True if the database counts as such: it may have several troubles, the worst is shown."""
-    if shown_verdict(figures) == verdict:
-        return True
-    names = set(_findings(figures))
-    if verdict == "unproven":
-        return figures.tier == "watched" and seen(figures.tier, figures.advice).unproven
-    if verdict == "unverified":
-        return not UNVERIFIED.isdisjoint(names)
-    if verdict == "writes_at_risk":
-        return AT_RISK in names
-    return verdict == "blind" and (figures.behind or not UNSEEN.isdisjoint(names))
+    return verdict == shown_verdict(figures) or verdict in figures.troubles
 
 
 def _fits(each: DatabaseFigures, asked: ListQuery) -> bool:

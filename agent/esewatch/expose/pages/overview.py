@@ -1,23 +1,20 @@
 """The figures of the status page and of `/api/v1/databases`, most urgent database first. A pure
 function of (state, settings, now), like the metrics."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from esewatch import __version__
 from esewatch.advice.advise import advise
-from esewatch.advice.base.finding import moment as moment_of
 from esewatch.advice.base.left_out import LeftOut, leaving_out
 from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.blind_places import Blind, blind_places
 from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
 from esewatch.advice.findings.silence import last_records
 from esewatch.advice.forecast.verdict import (
-    AT_RISK,
     HEALTHY,
-    UNKNOWN,
-    UNVERIFIED,
     VERDICTS,
     Verdict,
     blind_computers,
@@ -25,8 +22,7 @@ from esewatch.advice.forecast.verdict import (
 from esewatch.advice.history.attached import members
 from esewatch.advice.history.derived import AllDerived, Derived, derived
 from esewatch.advice.judgement import Judgement, at_first_sight
-from esewatch.advice.not_judged import basis, seen
-from esewatch.advice.unproven import never_proven
+from esewatch.advice.not_judged import basis
 from esewatch.advice.window.ratio import Ratio
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
@@ -34,7 +30,7 @@ from esewatch.expose.pages.hidden_counters import Hidden, hidden_counters
 from esewatch.expose.pages.problems.database_problems import Known
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.expose.pages.problems.problems import diagnose
-from esewatch.expose.pages.summary import NOT_HEARD, Summary, blind_places
+from esewatch.expose.pages.summary import Summary
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.identity.dropped_names import long_paths
 from esewatch.fold.identity.owners import instance_key, instance_label
@@ -107,6 +103,14 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def bad(self) -> int:
         return sum(self.bad_pages.values()) - self.bad_pages.get("corrected", 0)
+
+    @property
+    def troubles(self) -> Collection[Verdict]:
+        """All that it counts as; without advice what is known at first sight."""
+        if self.advice is not None:
+            return self.advice.troubles
+        known: Mapping[Verdict, object] = {"blind": self.behind}
+        return [each for each in VERDICTS if each == self.verdict or known.get(each)]
 
     @property
     def behind(self) -> bool:
@@ -184,14 +188,13 @@ def overview(
     databases = tuple(found[key] for key in shown)
     facts = [_known(state.databases[key], known.databases[key]) for key in shown]
     hidden, too_long = hidden_counters(state), long_paths(state)
-    unproven = never_proven(advice)
     return Overview(
         now=now,
         version=__version__,
         databases=databases,
         sources=tuple(_source(source) for _, source in sorted(state.sources.items())),
         hidden=hidden,
-        problems=diagnose(state, settings, now, facts, hidden, unproven=unproven),
+        problems=diagnose(state, settings, now, facts, hidden, advice=advice),
         fleet=_fleet(databases, state, settings, live=live),
         heard=last_records(state),
         checks=_checks(judged_checks(state, settings, now, live=live)),
@@ -219,34 +222,19 @@ def _known(database: Database, facts: Derived) -> Known:
 
 
 def _fleet(
-    databases: Iterable[DatabaseFigures], state: State, settings: Settings, *, live: bool
+    databases: Sequence[DatabaseFigures], state: State, settings: Settings, *, live: bool
 ) -> Summary:
-    found = [each for each in databases if each.verdict is not None]
-    names = [
-        (each, {said.finding for said in each.advice.findings}) for each in found if each.advice
-    ]
-    sources = state.sources.values()
-    unknown = (each.computer for each, findings in names if UNKNOWN in findings)
-    heard = last_records(state)
-    silent = {
-        each.computer: f"{NOT_HEARD} since {moment_of(heard[each.computer])}"
-        if each.computer in heard
-        else NOT_HEARD
-        for each, findings in names
-        if "not_heard" in findings
-    }
-    blind = blind_places(silent | blind_computers(sources), unknown, sources)
+    troubles = [each.troubles for each in databases if each.verdict is not None]
+    judged = [each.advice for each in databases if each.advice is not None]
     return Summary(
-        bad=sum(each.verdict == "bad_pages" for each in found),
-        unverified=sum(not UNVERIFIED.isdisjoint(findings) for _, findings in names),
-        writes_at_risk=sum(AT_RISK in findings for _, findings in names),
-        blind=tuple(each._replace(name=tidy(each.name), why=tidy(each.why)) for each in blind),
-        basis=basis(
-            [seen(each.tier, each.advice) for each in databases],
-            state,
-            settings,
-            live=live,
+        bad=sum("bad_pages" in each for each in troubles),
+        unverified=sum("unverified" in each for each in troubles),
+        writes_at_risk=sum("writes_at_risk" in each for each in troubles),
+        blind=tuple(
+            Blind(tidy(name), tidy(why))
+            for name, why in blind_places(judged, state.sources.values())
         ),
+        basis=basis([(each.tier, each.advice) for each in databases], state, settings, live=live),
     )
 
 

@@ -44,6 +44,7 @@ from esewatch.expose.pages.runbooks.markdown import to_html
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.expose.pages.runbooks.runbook_links import runbook_links
 from esewatch.expose.pages.runbooks.runbook_subject import Subject, filled
+from esewatch.expose.pages.summary import stale_runbooks
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -197,6 +198,7 @@ def _environment() -> "Environment":
         second=second_tag,
         size=size,
         span=duration,
+        stale_runbooks=stale_runbooks,
         time=time_tag,
         verdict=shown_verdict,
         verdict_words=verdict_words,

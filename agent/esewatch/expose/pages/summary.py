@@ -1,30 +1,17 @@
 """The four numbers at the top of a page, and the computers with missing data."""
 
-from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from esewatch.advice.blind_places import MISSING, NOT_HEARD, Blind
 from esewatch.advice.forecast.verdict import UNFINISHED, UNREAD, Verdict
 from esewatch.advice.not_judged import Basis
-from esewatch.fold.state.state import SourceState
 
-MISSING = "events are missing"
-"""Reason why data of a computer may be missing though its sources are read."""
-NOT_HEARD = "nothing was read of it"
 _RUNBOOKS = {
     NOT_HEARD: "EsewatchComputerSilent",
     UNREAD: "EsewatchSourceDown",
     UNFINISHED: "EsewatchBehind",
     MISSING: "EsewatchRecordsMissed",
 }
-
-
-class Blind(NamedTuple):
-    name: str
-    why: str
-
-    @property
-    def runbooks(self) -> tuple[str, ...]:
-        return stale_runbooks(self.why)
 
 
 def stale_runbooks(why: str) -> tuple[str, ...]:
@@ -103,24 +90,3 @@ class Summary(NamedTuple):
                 "hosts with missing or stale data",
             ),
         )
-
-
-def blind_places(
-    behind: Mapping[str, str], unknown: Iterable[str], sources: Iterable[SourceState]
-) -> tuple[Blind, ...]:
-    """Everything with missing or stale data, by name.
-
-    `behind`: the reason by computer, for those with a source that is behind. `unknown`: computers
-    with a database of which events are missing. A source that is down and never had a record of a
-    computer stands for the computers it would report.
-    """
-    whys = {computer: [why] for computer, why in behind.items()}
-    for computer in sorted(set(unknown)):
-        whys.setdefault(computer, []).append(MISSING)
-    found = [Blind(computer, ", ".join(why)) for computer, why in whys.items()]
-    found += [
-        Blind(source.name, f"{UNREAD}; its computers are not known")
-        for source in sources
-        if not source.up and not source.computers
-    ]
-    return tuple(sorted(found))

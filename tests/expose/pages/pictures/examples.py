@@ -113,6 +113,8 @@ def advised(history: History, now: float, **changes: Any) -> Judgement:
         "window": window_advice(history, policy, now),
         "ledger": ledger,
         "findings": ledger.findings,
+        "verdict": "ok",
+        "stale": "",
         "forecasts": tuple(
             Forecast(task=task, reason="no pass is running") for task in ("defrag", "checksum")
         ),

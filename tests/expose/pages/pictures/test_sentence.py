@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.finding import Finding, not_heard
 from esewatch.advice.forecast.verdict import VERDICTS, Verdict
 from esewatch.advice.history.history import History
 from esewatch.advice.window.window import WindowAdvice
@@ -173,6 +173,16 @@ def test_where_it_is_blind_the_date_of_the_last_verification_stays_and_the_word_
         "The last verification of all 5,850,768 pages was 1 July by online scan;"
     )
     assert "; no bad page is known;" in text
+    assert "verified" not in text
+
+
+def test_what_is_not_heard_is_not_called_verified_beside_a_worse_verdict_either() -> None:
+    findings = (
+        Finding("writes_at_risk", "the log could not be written"),
+        not_heard(MORNING - 9 * DAY, 2 * DAY, "warning", stopped=False),
+    )
+    text = said(exchange(), {"findings": findings}, verdict="writes_at_risk")
+    assert "; the last verification of all 5,850,768 pages was 1 July by online scan;" in text
     assert "verified" not in text
 
 

@@ -5,13 +5,14 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import FINDINGS, RISKS, Cause, Finding, FindingName
+from esewatch.advice.blind_places import MISSING
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import blind_computers
 from esewatch.config import default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.expose.pages.runbooks.runbook_links import runbook_links
-from esewatch.expose.pages.summary import MISSING, Blind
+from esewatch.expose.pages.summary import stale_runbooks
 from esewatch.fold.state.state import SourceState
 from tests.expose.examples import NOW, PRIV06, example
 
@@ -130,8 +131,8 @@ DOWN, UNFINISHED = "log cannot be read", "log is not read to its end"
 def test_a_source_that_is_down_or_behind_has_its_runbook_on_every_page(
     why: str, names: tuple[str, ...]
 ) -> None:
-    assert Blind("ex01", why).runbooks == names
-    assert Blind("ex01", f"{why}, {MISSING}").runbooks == (*names, "EsewatchRecordsMissed")
+    assert stale_runbooks(why) == names
+    assert stale_runbooks(f"{why}, {MISSING}") == (*names, "EsewatchRecordsMissed")
     assert runbook_links(msgspec.structs.replace(figures(), stale=why)) == names
     assert all(Runbooks().has(name) for name in names)
     worse = figures(Finding("unknown_since", "events lost"), bad=("no_data",))
@@ -147,5 +148,5 @@ def test_the_reason_is_the_one_that_sources_have() -> None:
         SourceState(name="a", computers=["ex01"]),
         SourceState(name="b", up=True, computers=["ex02"]),
     ]
-    found = {name: Blind(name, why).runbooks for name, why in blind_computers(sources).items()}
+    found = {name: stale_runbooks(why) for name, why in blind_computers(sources).items()}
     assert found == {"ex01": ("EsewatchSourceDown",), "ex02": ("EsewatchBehind",)}

@@ -79,8 +79,8 @@ def _pages(
         parts.append(f"writes at risk: {findings['writes_at_risk']}")
     if figures.behind:
         parts.append(BEHIND)
-    lost = advice is not None and advice.ledger.unknown_since is not None
-    blind = lost or figures.behind or figures.verdict == "blind"
+    unheard = advice is not None and "blind" in advice.troubles
+    blind = unheard or figures.behind or figures.verdict == "blind"
     parts.append(_verified(proof, bool(bad or corrected), advice, history, now, blind=blind))
     if not bad and proof is not None:
         parts.append(NONE_KNOWN if blind else "0 bad")

@@ -7,8 +7,10 @@ and processes finds are found by the command `doctor` and are not on the page.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from esewatch.advice.blind_places import not_heard
 from esewatch.advice.history.copies import copies_of
-from esewatch.advice.unproven import never_proven_text
+from esewatch.advice.judgement import Judgement
+from esewatch.advice.not_judged import never_proven, never_proven_text
 from esewatch.config import Settings, policy_for, rule_for
 from esewatch.expose.pages.hidden_counters import Hidden
 from esewatch.expose.pages.problems.database_problems import Known, of_databases, on_windows
@@ -34,17 +36,18 @@ def diagnose(
     known: Sequence[Known],
     hidden: Iterable[Hidden],
     *,
-    unproven: Sequence[DatabaseKey],
+    advice: Sequence[Judgement],
 ) -> tuple[Problem, ...]:
     """All problems, those that need a person first. `known` are the databases that are shown,
-    `hidden` the hidden counters, `unproven` the directories of `never_proven`."""
+    `hidden` the hidden counters, `advice` the judgements of all."""
     rules = RuleSettings(settings, state)
     return in_order(
         [
             *of_sources(state, settings, now),
             *of_databases(state, settings, known, hidden, rules),
             *of_figures(state, settings, known, rules),
-            *of_verification(unproven),
+            *of_verification(never_proven(advice)),
+            *of_silence(advice),
         ]
     )
 
@@ -57,6 +60,16 @@ def of_verification(unproven: Sequence[DatabaseKey]) -> Iterator[Problem]:
             sentence=never_proven_text(unproven),
             setting=_scan_setting(unproven),
             needs_person=False,
+        )
+
+
+def of_silence(advice: Sequence[Judgement]) -> Iterator[Problem]:
+    for computer, found in not_heard(advice).items():
+        yield Problem(
+            problem="computer_silent",
+            computer=computer,
+            sentence=found.sentence,
+            needs_person=found.severity != "info",
         )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from esewatch.advice.base.finding import counted
 from esewatch.advice.base.staleness import DAY, two_windows
-from esewatch.advice.findings.silence import hearings, silences
 from esewatch.config import (
     Disks,
     Kafka,
@@ -74,13 +73,6 @@ def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem
     for _, channel in sorted(state.channels.items()):
         yield from _missed(channel, now)
     yield from _dropped(state, settings)
-    for computer, found in silences(hearings(state, settings, now)).computers.items():
-        yield Problem(
-            problem="computer_silent",
-            computer=computer,
-            sentence=found.sentence,
-            needs_person=found.severity != "info",
-        )
 
 
 def _dropped(state: State, settings: Settings) -> Iterator[Problem]:

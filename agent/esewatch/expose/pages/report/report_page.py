@@ -10,10 +10,9 @@ from esewatch.advice.advise import needs_a_person
 from esewatch.advice.base.finding import FindingName, counted
 from esewatch.advice.checkdb import CheckdbJudgement
 from esewatch.advice.findings.lone_instances import LoneInstance
-from esewatch.advice.forecast.verdict import AT_RISK
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.judgement import Judgement
-from esewatch.advice.unproven import never_proven, never_proven_text
+from esewatch.advice.not_judged import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import as_of, tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
@@ -299,7 +298,9 @@ def _result_of_databases(report: ReportPage) -> str:
         "unverified": report.fleet.unverified,
         "not verified": report.fleet.basis.unproven,
         "refusing writes, or about to": report.fleet.writes_at_risk,
-        "with other findings that need a person": sum(map(_needs_a_person, shown)),
+        "with other findings that need a person": sum(
+            each.verdict == "look" and "writes_at_risk" not in each.troubles for each in shown
+        ),
         "on computers with missing or stale data": sum(
             each.computer in blind for each in report.databases
         ),
@@ -327,13 +328,6 @@ def _result_of_checks(checks: Sequence[CheckdbJudgement]) -> str:
 
 def _with_errors(checks: Sequence[CheckdbJudgement]) -> list[CheckdbJudgement]:
     return [each for each in checks if each.errors]
-
-
-def _needs_a_person(figures: DatabaseFigures) -> bool:
-    """True if it needs one and is not counted as unverified or at risk."""
-    if figures.verdict != "look" or figures.advice is None:
-        return False
-    return AT_RISK not in {said.finding for said in figures.advice.findings}
 
 
 def _input_facts(
