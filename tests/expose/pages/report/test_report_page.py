@@ -8,7 +8,7 @@ import pytest
 from markupsafe import Markup
 
 from esewatch.advice.advise import advise
-from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.finding import Finding, not_heard
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config import default_settings
@@ -26,6 +26,7 @@ from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.state import BadPage, Damage, Database, State, Transition
 from esewatch.model import Unreadable
 from tests.expose.examples import (
+    DAY,
     HOSTILE,
     NOW,
     NTDS,
@@ -255,6 +256,18 @@ def test_each_database_is_shown_as_of_its_advice() -> None:
     found = report(state, advised=[Advised(moment, told[:1])])
     assert sorted(each.now for each in found.watched) == [moment, NOW]
     assert sorted(row.now for row in found.rows) == [moment, NOW]
+
+
+def test_the_age_of_what_is_not_heard_is_as_of_the_others() -> None:
+    """Judged as of its last record it would have been verified a minute before it fell silent."""
+    state = state_of(exchange_2007())
+    (told,) = advise(state, default_settings(), NOW - 60 * DAY)
+    silent = not_heard(NOW - 60 * DAY, 2 * DAY, "warning", stopped=False)
+    advised = [Advised(NOW - 60 * DAY, (told_of(told, silent, verdict="blind"),))]
+
+    assert [row.now for row in report(state, advised=advised).rows] == [NOW]
+    state.clocks = {told.computer: NOW - 10 * DAY}
+    assert [row.now for row in report(state, advised=advised).rows] == [NOW - 10 * DAY]
 
 
 def test_the_report_names_runbooks_and_has_no_link_to_an_agent() -> None:

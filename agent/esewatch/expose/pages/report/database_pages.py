@@ -60,6 +60,7 @@ class DatabasePages:
         self.details = details
         self._files: dict[tuple[str, str], str] = {}
         self._moments = {tidy(name): time for name, time in moments(advised).items()}
+        self._clocks = {tidy(name): time for name, time in state.clocks.items()}
         self._entries = {
             (tidy(key[0]), tidy(key[1])): entry for key, entry in state.databases.items()
         }
@@ -71,7 +72,7 @@ class DatabasePages:
 
     def rows(self, shown: Sequence[DatabaseFigures], section: str) -> tuple[TableRow, ...]:
         return tuple(
-            row_of(each, self._moment(each), self._href(each, section, number))
+            row_of(each, self._clock(each), self._href(each, section, number))
             for number, each in enumerate(shown, 1)
         )
 
@@ -89,6 +90,12 @@ class DatabasePages:
 
     def _moment(self, figures: DatabaseFigures) -> float:
         return self._moments.get(figures.computer, self._now)
+
+    def _clock(self, figures: DatabaseFigures) -> float:
+        """The time that its age is measured to: one that is not heard grows old like the others."""
+        moment = self._moment(figures)
+        blind = "blind" in figures.troubles
+        return max(moment, self._clocks.get(figures.computer, self._now)) if blind else moment
 
     def _href(self, figures: DatabaseFigures, section: str, number: int) -> str:
         if self.details:
