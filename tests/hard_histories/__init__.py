@@ -1,8 +1,10 @@
 """Hard histories: what real logs hold that simple ones do not, and what must be said of them.
 
-Each module states sentences about one theme, and asks the product by its command line only.
+Each module states sentences about one theme, and asks the product by its command line only. What
+`advise` says of each, `report` says too.
 """
 
+import html
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +13,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from esewatch.advice.base.finding import DAMAGE_FINDINGS
 from esewatch.cli import main
+from esewatch.expose.pages.report.database_pages import MAX_IN_FULL
 from tests.oracle.files import write_json
 from tests.oracle.history import DAY, HOUR, Logged
 from tests.support import in_process
+from tests.support.verdict_tables import verdicts
 
 Level = Literal["critical", "error", "warning", "information"]
+COUNTED = {"investigate", *DAMAGE_FINDINGS}
+"""Findings in place of which a page has the number of pages and of damage."""
 MINUTE = 60.0
 MONDAY = datetime(2024, 1, 15, tzinfo=UTC).timestamp()
 """Where most histories begin; its day cannot be a month."""
@@ -340,12 +347,22 @@ def judged_files(folder: Path, files: Sequence[Path], configuration: str = "") -
         words = ["--config.file", settings]
     advice = run("advise", "--format", "json", *words, *files)
     metrics = replayed(folder, files, words)
+    report = run("report", *words, "-o", folder / "report.html", *files)
+    assert report.status == advice.status, (report, advice)
+    written = folder / "report.html"
+    page = html.unescape(written.read_text()) if written.exists() else ""
+    shown = {(computer, verdict) for computer, _, verdict in verdicts(page)}
     databases = {}
-    for line in advice.out.splitlines():
+    lines = advice.out.splitlines()
+    for line in lines:
         one = json.loads(line)
         if "database" in one:
             key = (one["computer"], one["database"])
             databases[key] = _said(one, metrics)
+            assert (one["computer"], one["verdict"]) in shown
+            for found in one["findings"]:
+                if found["finding"] not in COUNTED and len(lines) <= MAX_IN_FULL:
+                    assert found["sentence"] in page, found
     return Judged(databases, metrics, advice)
 
 

@@ -142,7 +142,7 @@ def verdict(
 
 def blind_computers(sources: Iterable[SourceState]) -> dict[str, str]:
     """By computer, the reason why its data may be stale: the sources of it that are behind. A
-    source that never had a record of a computer does not count (see `expose/pages/summary.py`)."""
+    source that never had a record of a computer does not count (see `blind_places`)."""
     behind: dict[str, list[str]] = {}
     for source in sorted(sources, key=lambda each: each.name):
         why = _behind(source)
