@@ -270,6 +270,16 @@ def test_the_age_of_what_is_not_heard_is_as_of_the_others() -> None:
     assert [row.now for row in report(state, advised=advised).rows] == [NOW - 10 * DAY]
 
 
+def test_what_is_not_heard_is_not_called_verified_beside_a_worse_verdict() -> None:
+    state = state_of(exchange_2007())
+    (told,) = advise(state, default_settings(), NOW)
+    silent = not_heard(NOW - 60 * DAY, 2 * DAY, "warning", stopped=False)
+    for findings, verified in (((), True), ((silent,), False)):
+        risk = told_of(told, Finding("writes_at_risk", "x"), *findings, verdict="writes_at_risk")
+        remark = report(state, advised=[Advised(NOW, (risk,))]).remark
+        assert ("was verified" in remark) is verified
+
+
 def test_the_report_names_runbooks_and_has_no_link_to_an_agent() -> None:
     found = page()
     assert "What to do: EseKnownBadPage" in found.text

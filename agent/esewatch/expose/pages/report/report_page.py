@@ -435,7 +435,7 @@ def _remark(figures: Sequence[DatabaseFigures]) -> str:
     if not watched:
         return ""
     have = "has" if len(never) == 1 else "have"
-    if not never and any(each.verdict == "blind" for each in watched):
+    if not never and any("blind" in each.troubles for each in watched):
         return ""
     if not never:
         return "Every page of every watched database was verified at least once."
