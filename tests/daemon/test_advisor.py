@@ -29,9 +29,9 @@ def _judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
     """The databases judged, in order."""
     asked: list[tuple[str, str]] = []
 
-    def judge(of: History, policy: Policy, now: float) -> Judged:
+    def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
         asked.append((of.computer, of.database))
-        return advising.judge(of, policy, now)
+        return advising.judge(of, policy, now, held)
 
     monkeypatch.setattr(advisor, "judge", judge)
     yield asked
@@ -83,7 +83,7 @@ def test_what_it_remembers_of_a_database_does_not_grow_with_its_history() -> Non
     def remembered(nights: int) -> str:
         done = passes(2, 1, count=nights // 2)
         of = store(nights=nights, defrag_passes=done, checksum_passes=done)
-        judged = advising.judge(of, Policy(), NOON)
+        judged = advising.judge(of, Policy(), NOON, NOON)
         return repr((judged.history, judged.copy))
 
     assert len(remembered(360)) < len(remembered(60)) + 50

@@ -31,7 +31,7 @@ from esewatch.advice.findings.scan_collisions import (
     scans_in,
 )
 from esewatch.advice.findings.scan_schedule import Candidate, ScanSlot, Schedule, schedules
-from esewatch.advice.findings.silence import hearings, silences
+from esewatch.advice.findings.silence import Silences, hearings, silences
 from esewatch.advice.findings.slowing_backups import slowing_backups
 from esewatch.advice.findings.small_cache import small_caches
 from esewatch.advice.findings.stalled_scan import stalled_scan, switched_off
@@ -111,22 +111,27 @@ def judge_each(state: State, settings: Settings, moment: Callable[[str], float])
     """Judge all databases but the ignored ones. `moment` of a computer: as of when (epoch seconds,
     finite)."""
     gathering, judged = Gathering.of(state, settings), dict[DatabaseKey, Judged]()
+    silent: dict[float, Silences] = {}
 
     def take(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView]) -> None:
         if facts.tier != "ignored":
-            policy = policy_for(settings, key[1], key[0])
-            judged[key] = judge(gathering.history(facts, views), policy, moment(key[0]))
+            policy, now = policy_for(settings, key[1], key[0]), moment(key[0])
+            if now not in silent:
+                silent[now] = silences(hearings(state, settings, now))
+            held = silent[now].held(state.databases[key], now)
+            judged[key] = judge(gathering.history(facts, views), policy, now, held)
 
     known = derived(state, settings, judge=Judge(state.databases, take))
     return Judging(known, dict(sorted(judged.items())))
 
 
-def judge(of: History, policy: Policy, now: float) -> Judged:
-    """The expensive part of the advice: milliseconds for each database."""
+def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
+    """The expensive part of the advice: milliseconds for each database. What is missing is judged
+    as of `held`."""
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
-    missing = (stalled_scan(of, now), switched_off(of, now), overdue_defrag(of, now))
+    missing = (stalled_scan(of, held), switched_off(of, held), overdue_defrag(of, held))
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
@@ -145,9 +150,10 @@ def together(
     judged = {key: each for key, each in judged.items() if key in state.databases}
     known = {key: each.history for key, each in judged.items()}
     silent = silences(hearings(state, settings, now))
-    heard = [silent.of(state.databases[key]) is None for key in judged]
+    unheard = {key: silent.of(state.databases[key]) for key in judged}
+    begins = [None if each is None else each.silent_from for each in unheard.values()]
     copies = [each.copy for each in judged.values()]
-    entries = dict(zip(judged, ledgers(copies, now, heard), strict=True))
+    entries = dict(zip(judged, ledgers(copies, now, begins), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
     staggered = _staggered(state, settings, known, entries, now)
     beside = staggered.findings
@@ -168,7 +174,8 @@ def together(
         # Some findings may be over where the logs are not read to their end.
         over = IN_THE_LOG if each.computer in blind else frozenset()
         own = [found for found in judged[key].findings if found.finding not in over]
-        others = (*own, *beside.get(key, ()), *filter(None, (risk, silent.of(entry))))
+        not_heard = [each.finding for each in (unheard[key],) if each is not None]
+        others = (*own, *beside.get(key, ()), *filter(None, (risk,)), *not_heard)
         policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
         made.append(
             _judgement(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from esewatch.advice.advise import Judged, judge, together
 from esewatch.advice.base.left_out import LeftOut, leaving_out
+from esewatch.advice.findings.silence import hearings, silences
 from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
 from esewatch.advice.history.history import Gathering
 from esewatch.advice.judgement import Judgement
@@ -59,12 +60,15 @@ class Advisor:
             self._kept.pop(key, None)
             self.left_out.pop(key, None)
         gathering = Gathering.of(state, settings)
+        silent = silences(hearings(state, settings, now))
 
         def take(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView]) -> None:
             with leaving_out(key, self.left_out):
                 policy = policy_for(settings, key[1], key[0])
-                made = judge(gathering.history(facts, views), policy, now)
-                self._kept[key] = _Kept(now, _events(state.databases[key]), made)
+                entry = state.databases[key]
+                held = silent.held(entry, now)
+                made = judge(gathering.history(facts, views), policy, now, held)
+                self._kept[key] = _Kept(now, _events(entry), made)
 
         return Judge(due, take)
 

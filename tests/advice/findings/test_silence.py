@@ -52,7 +52,7 @@ def silent_after(state: State, settings: Settings = DEFAULT) -> float:
 
 def severity(state: State) -> str:
     (found,) = hearings(state, Settings(), BEGIN + 400 * DAY).values()
-    assert found.finding is not None
+    assert found.is_silent
     return found.finding.severity
 
 
@@ -103,7 +103,7 @@ def test_samples_and_other_logs_are_a_clock_and_no_hearing() -> None:
     folder.fold(SOURCE, Batch(heard=[Heard("EX01", "System", (BEGIN + 60 * DAY,))], caught_up=True))
     (found,) = hearings(state, Settings(), BEGIN + 60 * DAY).values()
     assert found.last == BEGIN + 40 * DAY
-    assert found.finding is not None
+    assert found.is_silent
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_clean_stop_may_be_a_restart_that_hangs(
     state = folded(daily(), stops)
     (found,) = hearings(state, Settings(), BEGIN + 90 * DAY).values()
     assert (found.silent_after, found.stopped) == (days * DAY, stopped)
-    assert found.finding is not None
+    assert found.is_silent
     assert ("after a clean stop" in found.finding.sentence) == stopped
 
 
@@ -169,7 +169,7 @@ def test_what_is_read_on_the_computer_itself_is_heard_while_it_can_be_read() -> 
     settings = Settings(sources=[WindowsLog(type="windows_log", name=SOURCE)])
     state = folded(daily())
     (found,) = hearings(state, settings, BEGIN + 90 * DAY).values()
-    assert found.finding is None
+    assert not found.is_silent
 
 
 def test_logs_that_were_read_at_once_are_measured_against_each_other() -> None:
@@ -177,7 +177,7 @@ def test_logs_that_were_read_at_once_are_measured_against_each_other() -> None:
     for days, silent in ((41, False), (43, True)):
         state.clocks = {"ex01": BEGIN + days * DAY}
         (found,) = hearings(state, Settings(), BEGIN + 40 * DAY).values()
-        assert (found.finding is not None) is silent
+        assert found.is_silent is silent
 
 
 def test_an_observed_database_asks_for_nothing() -> None:
@@ -194,7 +194,7 @@ def test_an_older_journal_knows_no_pauses() -> None:
         channel.stretches, channel.others = [], 0.0
     (found,) = hearings(state, Settings(), BEGIN + (30 + 14.1) * DAY).values()
     assert (found.last, found.silent_after) == (BEGIN + 30 * DAY, 14 * DAY)
-    assert found.finding is not None
+    assert found.is_silent
     assert found.finding.severity == "info"
     assert msgspec.to_builtins(found.last) > HOUR
 

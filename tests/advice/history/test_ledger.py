@@ -69,7 +69,7 @@ def test_the_latest_verifier_counts_and_each_is_kept() -> None:
 
 def test_what_is_younger_than_now_is_not_known_yet() -> None:
     later = BadPage(page=3, kind="no_data", first=NOW + 1, last=NOW + 1)
-    entry = ledger(verified={"external": NOW + 1}, bad_pages=[later])
+    entry = ledger(verified={"external": NOW + DAY + 1}, bad_pages=[later])
     assert (entry.last, entry.verified, entry.bad_since) == (None, {}, 0)
 
 
@@ -120,7 +120,7 @@ def test_a_scan_of_unknown_result_is_no_verification_and_no_absence() -> None:
     assert found(before) == ["verification_unreadable"]
     assert before.last == Proof(NOW - 30 * DAY, "external")
     assert found(ledger(verified={"external": NOW - HOUR}, unreadable_scan=NOW - DAY)) == []
-    assert found(ledger(unreadable_scan=NOW + 1)) == ["never_verified"]
+    assert found(ledger(unreadable_scan=NOW + DAY + 1)) == ["never_verified"]
     assert found(ledger(unreadable_scan=NOW - DAY, tier="observed")) == []
 
 
@@ -347,8 +347,15 @@ def test_only_the_passive_copy_verified_is_said_of_the_active_one() -> None:
 
 def test_a_copy_that_is_not_heard_is_not_the_verified_one() -> None:
     copies = [copy(), copy(computer="ex02", role="passive", verified=VERIFIED)]
-    assert [found(each) for each in ledgers(copies, NOW, [True, False])] == [["never_verified"], []]
-    assert "only_passive_verified" in found(ledgers(copies, NOW, [False, True])[0])
+    assert [found(each) for each in ledgers(copies, NOW, [None, NOW])] == [["never_verified"], []]
+    assert "only_passive_verified" in found(ledgers(copies, NOW, [NOW, None])[0])
+
+
+def test_what_is_missing_is_held_as_it_was_when_nothing_was_heard_any_more() -> None:
+    old = copy(verified={"online_scan": NOW - 10 * DAY})
+    assert found(ledgers([old], NOW)[0]) == ["verification_overdue"]
+    assert found(ledgers([old], NOW, [NOW - 4 * DAY])[0]) == []
+    assert found(ledgers([old], NOW, [NOW - 2 * DAY])[0]) == ["verification_overdue"]
 
 
 def test_only_the_active_copy_verified_is_said_of_the_passive_one() -> None:

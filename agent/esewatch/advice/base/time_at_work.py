@@ -39,9 +39,13 @@ SILENCE = 86400.0
 """A log that is read has a record at least this often, in seconds."""
 AFTER_STOP = 60.0
 """Events of a stop or a detach may be logged this many seconds after it."""
-_SIGN, _RUNNING, _ATTACHED = 0, 1, 2
-"""In the place of an event id: a scan of a passive copy or an error of a page; other maintenance,
-which no replay has; the database was attached."""
+_SIGN, _RUNNING, _ATTACHED, _READ = 0, 1, 2, 3
+"""In the place of an event id: a scan of a passive copy; other maintenance, which no replay has;
+the database was attached; an error of a page, which a tool may have met."""
+_OWN_SIGNS = {
+    "stopped": frozenset({_SIGN, _RUNNING}),
+    "detached": frozenset({_SIGN, _RUNNING, _READ}),
+}
 _DETACHED = -DETACH
 _STOPPED = frozenset(-each for each in STOP_EVENTS)
 """Ends are below zero: they come first in a second that no number divides."""
@@ -82,18 +86,18 @@ def presence(
             if shown < time:
                 off.append((since, shown))
                 state, begun = "", shown
-        if not state and code == _SIGN:
+        if code in (_SIGN, _READ) and not state:
             continue
         if code in _STOPPED:
             since, gone = (since if state else time), (gone if state == "stopped" else time)
             state = "stopped"
         elif code == _DETACHED:
-            if not state and not replaying:
-                state, since, gone = "detached", time, time
+            if not replaying and (not state or time - gone > AFTER_STOP):
+                state, since, gone = "detached", (since if state else time), time
         elif state:
             # Of another database of its instance: it says that the instance was started.
             of_instance = state == "stopped" and code in ATTACHMENT
-            of_database = code in (_SIGN, _RUNNING) and gone + AFTER_STOP < time < math.inf
+            of_database = code in _OWN_SIGNS[state] and gone + AFTER_STOP < time < math.inf
             if code in _ENDS_ALL or of_instance or of_database:
                 off.append((since, time))
                 state, begun = "", time
@@ -136,7 +140,7 @@ def _edges(
             ordered.append((each.time, each.record_id, code))
     errors = {time for span in entry.page_error_spans for time in span if time}
     errors.update(entry.page_error_last.values())
-    signs += [(time, 0, _SIGN) for time in errors.difference(entry.io_error_times)]
+    signs += [(time, 0, _READ) for time in errors.difference(entry.io_error_times)]
     return sorted([*_by_number(ordered), *signs])
 
 

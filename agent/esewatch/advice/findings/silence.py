@@ -15,7 +15,15 @@ from esewatch.fold.channels import hours_heard
 from esewatch.fold.channels.hearing import LOOKED_AT_SECONDS, Stretch, joined
 from esewatch.fold.identity.identity import computer_label, tier
 from esewatch.fold.passes.passes import DETACH
-from esewatch.fold.state.state import START, STOP_EVENTS, Channel, Database, State
+from esewatch.fold.state.state import (
+    START,
+    STOP_EVENTS,
+    Channel,
+    Database,
+    Host,
+    Instance,
+    State,
+)
 
 DAY = 86400.0
 LEAST, MOST = 2 * DAY, 14 * DAY
@@ -40,9 +48,16 @@ class Hearing(NamedTuple):
     """The last that it said is that it stops."""
 
     @property
-    def finding(self) -> Finding | None:
-        if self.is_live or self.clock - self.last <= self.silent_after:
-            return None
+    def is_silent(self) -> bool:
+        return not self.is_live and self.clock - self.last > self.silent_after
+
+    @property
+    def silent_from(self) -> float:
+        return self.last + self.silent_after
+
+    @property
+    def finding(self) -> Finding:
+        """The finding of a silent one."""
         return not_heard(self.last, self.silent_after, self.severity, stopped=self.stopped)
 
 
@@ -64,13 +79,17 @@ def hearings(state: State, settings: Settings, now: float) -> dict[Log, Hearing]
     behind = {computer for each in unread for computer in each.computers}
     live = _live(state, settings)
     retired = {computer_label(name, settings) for name in settings.retired}
+    instances: dict[str, list[Instance]] = defaultdict(list)
+    for instance in state.instances.values():
+        instances[instance.computer].append(instance)
     found = {}
     for computer in sorted(logs.keys() - behind - retired):
         for name in sorted(logs[computer]):
             keys = dict.fromkeys([(computer, name), (computer, "")])
             channels = [state.channels[key] for key in keys if key in state.channels]
             clock = state.clocks.get(computer, now)
-            heard = _hearing(state, settings, computer, channels, clock)
+            host = state.hosts.get(computer)
+            heard = _hearing(host, instances[computer], settings, channels, clock)
             if heard is not None:
                 found[computer, name] = heard._replace(is_live=computer in live)
     return found
@@ -95,9 +114,13 @@ def last_records(state: State) -> dict[str, float]:
 
 
 def _hearing(
-    state: State, settings: Settings, computer: str, channels: list[Channel], clock: float
+    host: Host | None,
+    instances: list[Instance],
+    settings: Settings,
+    channels: list[Channel],
+    clock: float,
 ) -> Hearing | None:
-    host = state.hosts.get(computer)
+    """Of a computer with these instances, by these of its logs."""
     stretches = joined(channels)
     if not stretches:  # of an older journal
         last = host.last_heard if host is not None else 0.0
@@ -106,15 +129,15 @@ def _hearing(
     since = last - LOOKED_AT_SECONDS
     told = any(each.others >= since for each in channels)
     # The records of an instance without a number are noted with it.
-    of_instances = [each.hours for key, each in state.instances.items() if key[0] == computer]
-    hours = [*(each.hours for each in channels), *of_instances]
+    hours = [*(each.hours for each in channels), *(each.hours for each in instances)]
     pauses = max((hours_heard.count(each, since) for each in hours), default=1) - 1
     known = told and pauses >= KNOWN_PAUSES
+    starts, stops = _starts_and_stops(instances)
+    power = host.power if host is not None else None
     after = settings.policy.silent_after
     if after is None:
-        after = _after(state, computer, stretches, since) if known else MOST
-    starts, stops = _starts_and_stops(state, computer)
-    power = host.power if host is not None else None
+        ups = sorted([*starts, *([power.up] if power and power.up else [])])
+        after = _after(ups, stretches, since) if known else MOST
     if power is not None and power.off > power.up and last <= power.off + STARTING:
         after = max(after, MOST)
     stopped = bool(stops) and max(stops) > max(starts, default=0.0)
@@ -123,10 +146,7 @@ def _hearing(
     return Hearing(last, after, clock, "warning" if known else "info", False, stopped)
 
 
-def _after(state: State, computer: str, stretches: list[Stretch], since: float) -> float:
-    starts, _ = _starts_and_stops(state, computer)
-    power = state.hosts[computer].power if computer in state.hosts else None
-    ups = sorted([*starts, *([power.up] if power and power.up else [])])
+def _after(ups: list[float], stretches: list[Stretch], since: float) -> float:
     pauses = [
         after[0] - max(before[1], since)
         for before, after in pairwise(stretches)
@@ -135,17 +155,17 @@ def _after(state: State, computer: str, stretches: list[Stretch], since: float) 
     return min(max([LEAST, *(PAUSES * each for each in pauses)]), MOST)
 
 
-def _starts_and_stops(state: State, computer: str) -> tuple[list[float], list[float]]:
+def _starts_and_stops(instances: list[Instance]) -> tuple[list[float], list[float]]:
     """Those of the instances that serve a watched database, as far as their stops say something:
     the last of each."""
     starts: list[float] = []
     stops: list[float] = []
     running = False
-    for (owner, _), each in state.instances.items():
+    for each in instances:
         of_stops = [time for time, _, event_id in each.life if event_id in STOP_EVENTS]
         begun = [time for time, _, event_id in each.life if event_id == START]
         up = [time for time, _, event_id in each.life if event_id not in {*STOP_EVENTS, DETACH}]
-        if owner == computer and (begun or of_stops):
+        if begun or of_stops:
             starts += begun
             last = max(up, default=0.0)
             running = running or not of_stops or of_stops[-1] < last
@@ -163,17 +183,24 @@ def _live(state: State, settings: Settings) -> set[str]:
 
 
 class Silences(NamedTuple):
-    logs: dict[Log, Finding]
-    computers: dict[str, Finding]
+    """Of what is silent."""
+
+    logs: dict[Log, Hearing]
+    computers: dict[str, Hearing]
     """Those of which all logs are silent, by the last one."""
 
-    def of(self, entry: Database) -> Finding | None:
+    def of(self, entry: Database) -> Hearing | None:
         """That of the log that its events come by, else of its computer."""
         return self.logs.get((entry.computer, entry.channel)) or self.computers.get(entry.computer)
 
+    def held(self, entry: Database, now: float) -> float:
+        """The moment at which it is judged what is missing: what nobody heard may have come."""
+        silent = self.of(entry)
+        return now if silent is None else min(now, silent.silent_from)
+
 
 def silences(hearings: Mapping[Log, Hearing]) -> Silences:
-    logs = {key: found for key, each in hearings.items() if (found := each.finding) is not None}
+    logs = {key: each for key, each in hearings.items() if each.is_silent}
     heard = {computer for computer, _ in hearings.keys() - logs.keys()}
-    last = sorted(logs, key=lambda key: hearings[key].last)
+    last = sorted(logs, key=lambda key: logs[key].last)
     return Silences(logs, {key[0]: logs[key] for key in last if key[0] not in heard})

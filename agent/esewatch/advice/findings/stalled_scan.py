@@ -20,7 +20,7 @@ from esewatch.fold.state.rollups import day_start
 from esewatch.fold.state.state import Pass
 
 STANDSTILL = 48 * 3600.0
-"""Seconds without progress; the last record may be this old, too."""
+"""Seconds without progress."""
 SILENCE = 24 * 3600.0
 """A log that is read has a record this often, in seconds; else the computer slept, or the log was
 cleared."""
@@ -41,7 +41,7 @@ def stalled_scan(history: History, now: float) -> Finding | None:
     if running.interrupted or running.partial or running.failures:
         return None
     read = _read(signs.heard, now)
-    if read is None or not now - read.until <= STANDSTILL:
+    if read is None:
         return None
     if signs.role and history.role and signs.role != history.role:
         return None

@@ -58,9 +58,10 @@ def _came_after(other: Database, left: float) -> bool:
 
 
 def _left(entry: Database, instance: Instance | None) -> float | None:
-    """Its last event, where its instance stopped or started after that."""
+    """Its last event, where it was detached by that or its instance stopped or started after it."""
+    last = entry.named or entry.last_seen  # reading the file attaches nothing
     times = instance.times_of(STOP_EVENTS | {START}) if instance is not None else []
-    return entry.last_seen if times and times[-1] > entry.last_seen else None
+    return last if entry.detached >= last or (times and times[-1] > last) else None
 
 
 def _detached(entry: Database, instance: Instance | None) -> float | None:

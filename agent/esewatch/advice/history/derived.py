@@ -21,7 +21,7 @@ from esewatch.fold.databases.integrity import (
     restored_bad_pages,
     unreadable_scan,
 )
-from esewatch.fold.identity.identity import Tier, is_snapshot, tier
+from esewatch.fold.identity.identity import Tier, is_ignored, is_snapshot, tier
 from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.instances.backups import (
     Stretch,
@@ -136,7 +136,9 @@ def derived(
         with leaving_out(key, left_out):
             beside = told(entry)
             stops = tuple(stops_of(state, entry))
-            basis = _Basis(rows[key], stops, beside.around, streamed.get(key, ()))
+            # Of an ignored file only its damage counts.
+            backed_up = () if is_ignored(*key, settings) else streamed.get(key, ())
+            basis = _Basis(rows[key], stops, beside.around, backed_up)
             views = None
             if key in same and same[key].basis == basis:
                 found[key] = same[key]._replace(told=beside)

@@ -26,6 +26,7 @@ from esewatch.advice.base.staleness import one_window
 from esewatch.advice.base.time_at_work import Stretch, at_work
 from esewatch.advice.history.copies import REPLICATED, Member, comparable, copies_of
 from esewatch.config import Window
+from esewatch.fold.channels.clock_guard import AHEAD_SECONDS
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.identity.identity import Tier
 from esewatch.fold.state.state import BadPage, Pass
@@ -115,10 +116,20 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         return self.deadline.seconds if self.expected else None
 
 
-def ledgers(copies: Sequence[Copy], now: float, heard: Sequence[bool] = ()) -> list[Ledger]:
-    """The ledger of each copy as of `now`, in the order given; younger facts are left out. Of which
-    nothing is `heard` (empty: of each), it is not the one that is verified."""
-    entries = [_entry(copy, now) for copy in copies]
+def ledgers(
+    copies: Sequence[Copy], now: float, silent_from: Sequence[float | None] = ()
+) -> list[Ledger]:
+    """The ledger of each copy as of `now`, in the order given; facts are left out that are younger
+    by more than clocks differ.
+
+    `silent_from`: since when nothing was heard of it, None where something was (empty: of each).
+    What is missing is judged as of then; and it is not the one that is verified.
+    """
+    silent = silent_from or [None] * len(copies)
+    entries = [
+        _entry(copy, now, now if since is None else min(now, since))
+        for copy, since in zip(copies, silent, strict=True)
+    ]
     for members in _groups(copies):
         if not comparable(copies[index] for index in members):
             continue
@@ -126,7 +137,7 @@ def ledgers(copies: Sequence[Copy], now: float, heard: Sequence[bool] = ()) -> l
             others = [
                 (copies[each], entries[each])
                 for each in members
-                if each != index and (not heard or heard[each])
+                if each != index and silent[each] is None
             ]
             found = _only_others(copies[index], entries[index], others)
             if found is not None:
@@ -182,11 +193,11 @@ def _is_span(value: float | None) -> bool:
     return value is not None and math.isfinite(value) and value > 0
 
 
-def _entry(copy: Copy, now: float) -> Ledger:
+def _entry(copy: Copy, now: float, held: float) -> Ledger:
     verified = {
         by: time
         for by, time in sorted(copy.verified.items())
-        if math.isfinite(time) and time <= now
+        if math.isfinite(time) and time <= now + AHEAD_SECONDS
     }
     last = max((Proof(time, by) for by, time in verified.items()), default=None)
     done = _done(copy, last, now)
@@ -198,7 +209,7 @@ def _entry(copy: Copy, now: float) -> Ledger:
     if done:
         off = now - done.time - at_work(copy.off, done.time, now)
         due = done.time + deadline.seconds + off
-    standing, finding = _judge(copy, last, done, gap, deadline.seconds, now=now)
+    standing, finding = _judge(copy, last, done, gap, deadline.seconds, now=held)
     hidden = verification_unreadable(done.time, last) if done and done is not last else None
     if finding is not None and finding.finding == "verification_overdue":
         finding = finding._replace(since=due)
@@ -221,7 +232,7 @@ def _entry(copy: Copy, now: float) -> Ledger:
 def _done(copy: Copy, last: Proof | None, now: float) -> Proof | None:
     """The start of its deadline: the last verification, or a later scan of unknown result."""
     hidden = copy.unreadable_scan
-    if hidden is None or not (last.time if last else -math.inf) < hidden <= now:
+    if hidden is None or not (last.time if last else -math.inf) < hidden <= now + AHEAD_SECONDS:
         return last
     return Proof(hidden, "online_scan")
 
