@@ -15,8 +15,11 @@ from tests.oracle.identity import Computers, database_label, instance_key, is_sn
 
 TOLERANCE = 2 * HOUR
 """How far times of one life of a log may run against their numbers: a clock that was set back."""
-FAILOVERS = frozenset({"exchangestoredb", "msexchangerepl", "microsoft-exchange-highavailability"})
-"""Programs that log them."""
+COMPANIONS = frozenset(
+    {"exchangestoredb", "msexchangerepl", "microsoft-exchange-highavailability"}
+    | {"msexchangeis", "user32", "eventlog"}
+)
+"""Programs of which single records are read (section 4)."""
 STARTS = frozenset({102, 6005, 6008})
 FAR = 1024
 """So far apart are numbers of one time only where the log was cleared between."""
@@ -140,15 +143,8 @@ class Chronicle(NamedTuple):
     shutdowns: dict[str, float]
     """By computer that was shut down and did not start since: when."""
     ends: dict[str, float]
-    """By computer: when anything was logged last; no failover without a number."""
-
-    def last(self, computer: str) -> float:
-        """How far its logs were read: its last record."""
-        return self.ends.get(computer, 0.0)
-
-    def numbered(self, computer: str) -> bool:
-        """Whether records of the computer bear numbers."""
-        return any(event.number for event in self.events if event.computer == computer)
+    """By computer: how far its log was read, as a record with a number or of another program tells,
+    that is no companion."""
 
 
 def single(history: History, computers: Computers) -> list[tuple[int, str, Logged]]:
@@ -269,7 +265,8 @@ def chronicle(history: History) -> Chronicle:
             # "A record over a day later than it was read is never the last".
             where = heard.setdefault((label, record.channel.lower()), [])
             where.append((record.time, is_engine, record.event_id))
-            if record.record_id is not None or record.provider.lower() not in FAILOVERS:
+            is_read = is_engine or record.provider.lower() in COMPANIONS
+            if record.record_id is not None or not is_read:
                 ends[label] = max(record.time, ends.get(label, 0.0))
         if not is_engine:
             continue

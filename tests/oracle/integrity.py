@@ -269,6 +269,12 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
     return Step(order, change)
 
 
+def counted_some_day(read: float) -> Step:
+    """A scan of an impossible time that counted bad pages: it proves nothing, and they are bad."""
+    order: Order = (read, -1, -1)
+    return Step(order, lambda known: known.pages.update({UNLOCATED: order}))
+
+
 def verifies(
     completion: Completion,
     own_pages: bool,

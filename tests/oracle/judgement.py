@@ -31,7 +31,9 @@ def unknown_since(subject: Subject, window: float) -> float | None:
 
 
 SEVERE = frozenset({"never_verified", "verification_overdue"})
-INFO = frozenset({"unexplained_error", "unknown_since", "not_heard"})
+UNSEEN = frozenset({"not_heard", "unknown_since"})
+"""What is missing may be the record of a bad page: it is not heard either."""
+INFO = frozenset({"unexplained_error"})
 
 
 def deadline(subject: Subject) -> float:
@@ -127,7 +129,7 @@ def standing(subject: Subject, now: float) -> str:
     if now - subject.first_seen < least:
         return "unknown"
     patience = limit if proofs else max(limit, 7 * DAY)
-    since = max([lost or 0.0, subject.first_seen, subject.copy.born, *proofs])
+    since = max([lost or 0.0, subject.copy.born, *(proofs or [subject.first_seen])])
     return "unverified" if subject.worked(since, now) > patience else "unknown"
 
 
@@ -145,7 +147,7 @@ def unread(subject: Subject) -> float:
     return last if last > max(subject.verified.values(), default=0.0) else 0.0
 
 
-def one_sided(subject: Subject, now: float) -> str:
+def one_sided(subject: Subject, now: float, moment: float) -> str:
     """Whether this copy is not verified in time, and only copies of the other role are.
 
     "Cross-copy rules are skipped when a role is unknown"; one database is active once.
@@ -160,7 +162,7 @@ def one_sided(subject: Subject, now: float) -> str:
         each.role
         for each in subject.others
         # "nothing about it is `ok`, "verified" or "up to date""
-        if standing(each, now) == "verified" and not each.blind(now)
+        if standing(each, moment) == "verified" and not each.blind(moment)
     }
     if not proven or subject.role in proven:
         return ""
@@ -177,7 +179,7 @@ def stalled(subject: Subject) -> bool:
         return False
     reports: list[Event] = []
     for event in subject.owned:
-        if event.id in (736, 717, 737, 735, 732):
+        if event.id in (736, 717, 737, 735, 732, 738):
             reports = []
         elif event.id == 744:
             if reports and number(reports[-1].at(7)) != number(event.at(7)):
@@ -185,7 +187,10 @@ def stalled(subject: Subject) -> bool:
             reports.append(event)
     if not reports or number(reports[-1].at(7)) is None:
         return False
-    return subject.worked(reports[0].when, reports[-1].when) >= 48 * HOUR
+    # Behind a day without a record it has two days again: the computer may have slept.
+    awake = [two for one, two in pairwise(subject.times) if two - one > DAY]
+    since = max([reports[0].when, *(time for time in awake if time <= reports[-1].when)])
+    return subject.worked(since, reports[-1].when) >= 48 * HOUR
 
 
 def defrag_overdue(subject: Subject, now: float) -> bool:
@@ -240,7 +245,7 @@ def cycles(subject: Subject) -> list[bool]:
     return found
 
 
-def absent(subject: Subject, now: float) -> set[str]:
+def absent(subject: Subject, now: float, moment: float) -> set[str]:
     """What a watched database lacks, counted in time at work.
 
     "Every absence or age alert also requires ... the database known for 14 days (or never-verified:
@@ -251,12 +256,13 @@ def absent(subject: Subject, now: float) -> set[str]:
     if model == "garbage_collection" and defrag_overdue(subject, now):
         found.add("defrag_overdue")
     known = now - subject.first_seen >= 14 * DAY
-    if unread(subject) and is_asked_for(subject):
-        # "(this finding stands instead of `verification_overdue`)"
+    hidden = bool(unread(subject))
+    if hidden and is_asked_for(subject):
         found.add("verification_unreadable")
-    elif standing(subject, now) == "unverified" and is_asked_for(subject):
-        found.add("verification_overdue" if subject.verified else "never_verified")
-    sided = one_sided(subject, now)
+    if standing(subject, now) == "unverified" and is_asked_for(subject):
+        # "(this finding stands instead of `verification_overdue`)": while the deadline runs.
+        found.add("verification_overdue" if subject.verified or hidden else "never_verified")
+    sided = one_sided(subject, now, moment)
     if sided:
         found.add(sided)
     if not known:
@@ -277,25 +283,26 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
     Where nothing is heard "its findings of absence are held as they were".
     """
     found = damaged(subject, now)
+    moment = now
     if subject.blind(now):
         found.add("not_heard")
         now = subject.silent_from
     if subject.tier == "watched" and not subject.left:
-        found |= missing(subject, now, window)
+        found |= missing(subject, now, window, moment)
     return frozenset(found)
 
 
-def missing(subject: Subject, now: float, window: float) -> set[str]:
-    """What it lacks, and whether records are missing that would tell."""
+def missing(subject: Subject, now: float, window: float, moment: float) -> set[str]:
+    """What it lacks, and whether records are missing that would tell; its copies as of `moment`."""
     lost = unknown_since(subject, window)
     if lost is None:
-        return absent(subject, now)
+        return absent(subject, now, moment)
     patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
     if subject.worked(lost, now) <= patience or now - subject.first_seen < 14 * DAY:
         # What is not in its log is counted from the last gap on.
-        return {"unknown_since"} | ({"defrag_overdue", "scan_off"} & absent(subject, now))
+        return {"unknown_since"} | ({"defrag_overdue", "scan_off"} & absent(subject, now, moment))
     # Whatever was missed, nothing has verified it for too long since.
-    found = absent(subject, now)
+    found = absent(subject, now, moment)
     if standing(subject, now) == "unverified" and is_asked_for(subject):
         found = (found | {"verification_overdue"}) - {"never_verified"}
     return found
@@ -315,7 +322,7 @@ def verdict(subject: Subject, found: frozenset[str], now: float) -> str:
         return "bad_pages"
     if at_risk(subject, now):
         return "writes_at_risk"
-    if "not_heard" in found:
+    if found & UNSEEN:
         return "blind"
     if found & SEVERE:
         return "unverified"
@@ -331,6 +338,9 @@ def at_risk(subject: Subject, now: float) -> bool:
     Hung I/O: "until 507-510, 481 or 482 of that file and offset, started no later; the instance
     came up; `ack`; or a day without another in which the instance logged something an hour after".
     """
+    if subject.tier != "watched":
+        # "state and page errors only, at most a warning"
+        return False
     for event in subject.failing:
         if event.when <= subject.dealt_with.get(str(event.id), 0.0):
             continue

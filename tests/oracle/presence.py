@@ -15,6 +15,8 @@ from tests.oracle.passes import TASK
 Spans = list[tuple[float, float]]
 
 
+COMES = frozenset({325, 326, 328})
+"""A database comes: its instance was started."""
 SILENCE = 86400.0
 """So long after the last record the log is taken to be read: a computer that is off logs none."""
 
@@ -40,9 +42,12 @@ def spans(
 
     An instance whose start was not seen works since its first record, the first one of a database
     since `since`. `own` are the records of the database itself. `until` is when the log was read
-    last. What is logged in the hour of a start may come from the same start of the computer.
+    last. What is logged in the hour of a start may come from the same start of the computer. What
+    else of the instance is logged after a stop shows it to the hour.
     """
     found: Spans = []
+    exact = {*own}
+    gone = float("-inf")
     for event in events:
         if event.id == 102:
             if since is not None:
@@ -54,11 +59,14 @@ def spans(
         elif event.id in (103, 104):
             if since is not None:
                 found.append((since, event.when))
-            since = None
-        elif since is None and event.id not in NOT_AT_WORK:
+            since, gone = None, event.when
+        elif event.id not in NOT_AT_WORK and (since is None or event.when < since):
             # "records of any kind that name the instance, 105, 302 and 326 too, but not 103, 104,
             # 327, show that it is at work"
-            since = event.when
+            if event.id in BEGINS_AGAIN or event.id in COMES or event.when in exact:
+                since = event.when
+            elif since is None and hour_begin(event.when) > gone:
+                since = hour_end(event.when)
     if since is not None:
         found.append((since, max(since, until)))
     return found

@@ -9,7 +9,7 @@ from functools import partial
 from tests.oracle.advice import actions
 from tests.oracle.blame import accuse, blame, impute
 from tests.oracle.chronicle import Chronicle, Event, chronicle
-from tests.oracle.facts import HUNG, PAGE_AT, WRITES_FAIL
+from tests.oracle.facts import HUNG, PAGE_AT, WRITES_FAIL, number
 from tests.oracle.failovers import concerning, failovers
 from tests.oracle.hearing import listen
 from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Logged, Scanned
@@ -19,11 +19,13 @@ from tests.oracle.identity import (
     database_name,
     entry_of,
     is_nameless_snapshot,
+    is_temporary,
 )
 from tests.oracle.integrity import (
     Latched,
     Step,
     acknowledged,
+    counted_some_day,
     created,
     named_pages,
     restored,
@@ -182,6 +184,8 @@ def join_copies(subjects: Subjects) -> None:
 
     def is_served(subject: Subject) -> bool:
         """By a program that has it, and not only read by a tool or a page scan."""
+        if is_temporary(subject.label):
+            return False
         return bool(subject.instances or subject.entry.get("copies"))
 
     for one in subjects.values():
@@ -213,11 +217,14 @@ def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) ->
     )
     subject.copy.created = new
     own = sorted(event.when for event in [*mine, *subject.leaves, *stops])
-    times = sorted([*told.times.get(subject.computer, []), *own])
-    # Without record numbers nothing tells since when and how far a log was read.
+    times = subject.times = sorted([*told.times.get(subject.computer, []), *own])
+    # Nothing else tells since when and how far a log was read.
     begin, until = subject.first_seen, now
-    if times and told.numbered(subject.computer):
-        begin, until = times[0], min(now, hour_end(told.last(subject.computer)) + SILENCE)
+    if told.times.get(subject.computer):
+        begin = times[0]
+    if subject.computer in told.ends:
+        last = max([told.ends[subject.computer], *(event.when for event in subject.life)])
+        until = min(now, hour_end(last) + SILENCE)
     first = subject.life[0].instance if subject.life else ""
     subject.away = detached(subject.owned, subject.life)
     subject.spans = []
@@ -280,6 +287,11 @@ def steps_of(
         if step:
             steps.append(step)
     steps += [suspected(event) for event in subject.in_shadows]
+    steps += [
+        counted_some_day(history.now)
+        for event in subject.owned
+        if event.id in (721, 722) and event.time > history.now + DAY and number(event.at(10))
+    ]
     named = named_pages(subject.against, subject.scans)
     for restore in done:
         steps += [restored(restore.ended, used) for used in restarts_of(subject, restore, events)]
@@ -291,7 +303,8 @@ def steps_of(
     ]
     for scan in subject.scans:
         steps += scanned(scan)
-    for key in subject.instances:
+    # "Of an ignored database nothing but damage is kept."
+    for key in () if is_ignored(subject) else subject.instances:
         mine = [event for event in subject.life if event.instance == key]
         for event in streaming(mine, subject.against).get(subject.label, []):
             if event.time > history.now + DAY:
@@ -304,6 +317,11 @@ def steps_of(
             if not record.pages:
                 deal(subject, record, shown)
     return steps
+
+
+def is_ignored(subject: Subject) -> bool:
+    """Whether nothing of it is kept but damage."""
+    return is_ignored_path(subject.label) and not subject.entry
 
 
 def proven_by_backup(time: float, known: Latched) -> None:

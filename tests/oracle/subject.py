@@ -17,12 +17,14 @@ from tests.oracle.passes import Completion, Copy
 from tests.oracle.presence import Spans, worked
 
 EXCHANGE = frozenset({"msexchangeis", "store", "microsoft.exchange.store.worker", "msexchangerepl"})
+DIRECTORY = "ntds.dit"
+"""A file of a directory is called so, or has words before it: `adamntds.dit`."""
 WORKER = "microsoft.exchange.store.worker"
 
 
 def is_ignored_path(label: str) -> bool:
     """Whether the path says that the database is ignored."""
-    patterns = ("*\\temp\\*", "*tmp.edb", "*webcache*", "*srudb*", "*\\{s-1-5-*}.edb")
+    patterns = ("*\\temp\\*", "*\\tmp.edb", "*\\webcache\\*", "*\\srudb.dat", "*\\{s-1-5-*}.edb")
     return any(fnmatchcase(label.lower(), pattern) for pattern in patterns)
 
 
@@ -63,18 +65,16 @@ class Subject:
     """Each 327 that detached it."""
     away: Spans = field(default_factory=list)
     """When it was detached."""
-    heard: float | None = None
-    """When something was logged last in its channels; None where no event shows it."""
     silent_from: float = float("inf")
     """From when on that is silence."""
-    quiet_by_rule: bool = False
-    """That silence is an info."""
     copy: Copy = field(default_factory=Copy)
     proofs: list[Completion] = field(default_factory=list)
     verified: dict[str, float] = field(default_factory=dict)
     known: Latched = field(default_factory=Latched)
     spans: list[Spans] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When anything was logged on its computer, in order."""
     unexplained: float = 0.0
     """When an unexplained error of it was logged last."""
     dealt_with: dict[str, float] = field(default_factory=dict)
@@ -85,8 +85,9 @@ class Subject:
 
     @property
     def standing_io_errors(self) -> list[Event]:
-        """Those that nobody acknowledged."""
-        return [event for event in self.io_errors if event.when > self.dealt_with.get("io", 0.0)]
+        """Those that nobody acknowledged; bad pages of files that are not named, too."""
+        errors = [*self.io_errors, *self.unplaced]
+        return [event for event in errors if event.when > self.dealt_with.get("io", 0.0)]
 
     def blind(self, now: float) -> bool:
         """Nothing is heard of it any more."""
@@ -177,7 +178,9 @@ class Subject:
             event.process in EXCHANGE or event.provider.upper() == "ESE" for event in self.owned
         )
         # A page scan was configured for what it reads.
-        if self.scans or exchange or file in ("ntds.dit", "adamntds.dit", "dhcp.mdb", "wins.mdb"):
+        if self.scans or exchange or file in ("dhcp.mdb", "wins.mdb"):
+            return "watched"
+        if file.endswith(DIRECTORY):
             return "watched"
         if self.is_dfsr or "\\certlog\\" in self.label or self.kept_by("certsrv", "dhcp", "wins"):
             return "watched"
@@ -211,7 +214,7 @@ class Subject:
         providers = {event.provider.lower() for event in self.owned}
         if any(name == "ntds isam" or name.startswith("adam") for name in providers):
             return "garbage_collection"
-        if "ntdsa" in self.instances or self.is_dfsr:
+        if "ntdsa" in self.instances or self.is_dfsr or self.label.lower().endswith(DIRECTORY):
             return "garbage_collection"
         current = ids & {*range(732, 739), *range(744, 748)}
         if "msexchangerepl" in {event.process for event in self.owned[-1:]} and not current:

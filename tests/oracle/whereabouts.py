@@ -23,7 +23,8 @@ def move(subjects: Subjects) -> None:
                 if old is new or not is_elsewhere(old, new, event):
                     continue
                 before = [each for each in old.owned if each < event]
-                if before and is_left(old, before[-1], event):
+                gone = any(each is old and before[-1] < left for left, each in new.moved if before)
+                if before and not gone and is_left(old, before[-1], event):
                     new.moved.append((event, old))
                     back = any(each > event for each in old.owned)
                     old.left = 0.0 if back else event.when
@@ -40,6 +41,8 @@ def is_elsewhere(old: Subject, new: Subject, event: Event) -> bool:
 
 def is_left(old: Subject, last: Event, event: Event) -> bool:
     """Whether the database was not attached at its old path any more."""
-    if any(low <= event.when <= high for low, high in detached(old.owned, []) if low < event.when):
+    if any(
+        low <= event.when <= high for low, high in detached(old.owned, old.life) if low < event.when
+    ):
         return True
     return any(each.id == 102 and last < each < event for each in old.life)

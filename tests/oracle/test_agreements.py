@@ -1,0 +1,223 @@
+"""Small histories of which product and second reading once said something else: both say this."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.cases import LABEL, NOW, NTDS, PRIV, Record, at, broken, event, now, old
+from tests.oracle.compare import differences
+from tests.oracle.history import HOUR, Answer, Answers, History, Logged, Scanned
+from tests.oracle.product import settings_of, told
+from tests.oracle.reading import read
+
+Agreed = Callable[..., Answers]
+NTDS_DIT = "C:\\Windows\\NTDS\\ntds.dit"
+MOVED = "C:\\Windows\\NTDS\\moved\\ntds.dit"
+DIRECTORY = ("ex01", NTDS_DIT.lower())
+SRUDB = "C:\\Windows\\System32\\SRU\\SRUDB.dat"
+SRU = ("svchost", "912,D,50", "SRUJet: ")
+
+
+@pytest.fixture(name="agreed")
+def _agreed(tmp_path: Path) -> Agreed:
+    """What both say of these records, so many days after the beginning."""
+
+    def answers(*records: Record, days: float, whole: bool = False, **settings: object) -> Answers:
+        made = History(records, at(days), settings, whole)
+        wanted = read(made)
+        assert differences(wanted, told(made, settings_of(made, tmp_path))) == []
+        return wanted
+
+    return answers
+
+
+def ntds(days: float, event_id: int, *rest: str, number: int | None = None) -> Logged:
+    return event(
+        days,
+        event_id,
+        *rest,
+        who=NTDS,
+        provider="NTDS ISAM",
+        channel="Directory Service",
+        number=number,
+    )
+
+
+def collected(days: float, path: str = NTDS_DIT) -> Logged:
+    """701 of a directory."""
+    return ntds(days, 701, path, "0", "7/1/2007", "0", "4", "1", "55")
+
+
+def attached(days: float, event_id: int, path: str = NTDS_DIT) -> Logged:
+    """326 or 327 of a directory."""
+    return ntds(days, event_id, "1", path, "0", "[1] 0.0", "0 0")
+
+
+def other_program(days: float, channel: str = "Application") -> Logged:
+    return event(days, 7036, provider="Service Control Manager", channel=channel)._replace(
+        strings=()
+    )
+
+
+def one(answers: Answers, key: tuple[str, str] = ("ex01", LABEL)) -> Answer:
+    return answers[key]
+
+
+def test_a_backup_of_an_ignored_database_verifies_nothing(agreed: Agreed) -> None:
+    def sru(hours: float, event_id: int, *rest: str) -> Logged:
+        return event(1 + hours / 24, event_id, *rest, who=SRU, provider="ESENT")
+
+    damage = ("8192 (0x2000)", "8192 (0x2000)", "-1018 (0xfffffc06)", "[1]", "[2]", "31 (0x1F)")
+    found = agreed(
+        sru(0, 474, SRUDB, *damage),
+        sru(1, 210),
+        sru(2, 220, SRUDB, "40 Gb"),
+        sru(3, 221, SRUDB),
+        sru(4, 213),
+        days=5,
+    )
+    assert one(found, ("ex01", SRUDB.lower())).verified == {}
+
+
+def test_a_gap_that_nothing_verified_since_is_blind(agreed: Agreed) -> None:
+    before, after = now(0, 736), now(12, 744, "7/1/2007", "6", "5000")
+    found = agreed(
+        before, after._replace(record_id=(before.record_id or 0) + 90), days=12.1, whole=True
+    )
+    assert one(found).findings >= {"unknown_since"}
+    assert one(found).verdict == "blind"
+
+
+def test_a_scan_that_cannot_be_read_is_overdue_too_when_its_deadline_is_over(
+    agreed: Agreed,
+) -> None:
+    unread = now(1, 737)
+    alive = [other_program(day) for day in range(1, 16)]
+    assert one(agreed(unread, *alive, days=15.1)).findings == {
+        "verification_unreadable",
+        "verification_overdue",
+    }
+
+
+def test_what_is_missing_is_held_as_it_was_when_nothing_was_heard_any_more(
+    agreed: Agreed,
+) -> None:
+    """It was known for days then, and is for weeks now."""
+    others = [other_program(each / 3, "Directory Service") for each in range(1, 9)]
+    assert one(agreed(collected(0), *others, days=45), DIRECTORY).findings == {"not_heard"}
+
+
+def test_a_file_of_a_directory_has_words_before_its_name(agreed: Agreed) -> None:
+    path = "C:\\Windows\\NTDS\\otherntds.dit"
+    found = agreed(attached(0, 326, path), days=1)
+    assert one(found, ("ex01", path.lower())).tier == "watched"
+
+
+def test_a_directory_that_only_a_page_scan_read_is_one(agreed: Agreed) -> None:
+    scan = Scanned(at(0), at(0) + HOUR, "EX01", NTDS_DIT, complete=False, pages=100)
+    assert one(agreed(scan, days=1), DIRECTORY).model == "garbage_collection"
+
+
+def test_an_error_of_a_tool_is_no_sign_of_work(agreed: Agreed) -> None:
+    tool = broken(20, who=("esentutl", "7788,D,50", ""))
+    found = agreed(
+        collected(0),
+        ntds(1, 103, "0", "[1] 0.0", "0"),
+        tool._replace(
+            provider="NTDS ISAM",
+            channel="Directory Service",
+            strings=(*tool.strings[:3], NTDS_DIT, *tool.strings[4:]),
+        ),
+        days=22,
+    )
+    assert one(found, DIRECTORY).findings == {"investigate"}
+
+
+@pytest.mark.parametrize(
+    "life",
+    [
+        (ntds(10, 104, "0", "-1090", "[1] 0.0"), attached(20, 327), attached(20.1, 326, MOVED)),
+        (attached(20, 327), attached(20.1, 326, MOVED), ntds(25, 302)),
+    ],
+    ids=["an error stopped it before", "something was recovered after"],
+)
+def test_nothing_is_due_where_a_directory_was_before_it_was_moved(
+    agreed: Agreed, life: tuple[Logged, ...]
+) -> None:
+    began = [ntds(0, 102, "0", "15"), attached(0.01, 326), ntds(0.02, 105, "0", "1")]
+    alive = [other_program(20.2 + each / 2, "Directory Service") for each in range(40)]
+    assert one(agreed(*began, *life, *alive, days=40), DIRECTORY).findings == set()
+
+
+def test_what_a_log_does_not_tell_of_a_file_that_was_moved_asks_for_nothing(
+    agreed: Agreed,
+) -> None:
+    """A gap in the log, and a scan that completed in words that cannot be read."""
+    elsewhere = "E:\\elsewhere\\priv06.edb"
+
+    def mounted(days: float, event_id: int, *rest: str) -> Logged:
+        return event(days, event_id, *rest, number=5000 + int(days * 100))
+
+    start = [mounted(15, 102, "0", "8"), mounted(15.01, 326, "1", elsewhere, "0", "[1]", "0 0")]
+    found = agreed(mounted(0, 721, PRIV), *start, days=15.2, whole=True)
+    assert one(found).findings == set()
+
+
+def test_reading_a_file_does_not_attach_it(agreed: Agreed) -> None:
+    began = [collected(0), attached(1, 327), ntds(3, 102, "0", "15"), attached(3.01, 326, MOVED)]
+    scan = Scanned(at(5), at(5) + HOUR, "EX01", NTDS_DIT, complete=True, pages=100)
+    alive = [collected(3 + each / 2, MOVED) for each in range(1, 40)]
+    assert one(agreed(*began, scan, *alive, days=22), DIRECTORY).findings == set()
+
+
+def test_a_scan_of_half_a_day_ahead_verifies_and_one_of_two_days_is_only_bad_news(
+    agreed: Agreed,
+) -> None:
+    def scan(days: float, bad: str) -> Logged:
+        return old(days, 721, "16.06.2007", "2811", "2", "1", "3935467", bad, "72682")
+
+    assert one(agreed(scan(20, "0"), days=19.5)).verified == {"online_scan": at(20)}
+    assert one(agreed(scan(20, "0"), days=18)).verified == {}
+    assert one(agreed(scan(20, "1"), days=18)).known_bad == {(-1, "uncorrectable")}
+
+
+def test_a_bad_page_of_a_file_that_is_not_named_asks_for_a_look(agreed: Agreed) -> None:
+    bare = event(9, 476, "", "8192", "8192", "-1019 (0xfffffc05)", "36 (0x24)")
+    assert "investigate" in one(agreed(old(0, 700), bare, days=10)).findings
+
+
+def test_a_copy_that_is_not_heard_is_not_the_verified_one_of_a_pair(agreed: Agreed) -> None:
+    proven = now(9, 737, "7/1/2007", "90000", "50000", "49999, 0", computer="EX01")
+    passive = [now(1, 719, "7/1/2007", "1", computer="EX02"), now(10, 717, computer="EX02")]
+    found = agreed(proven, *passive, days=40)
+    assert "only_active_verified" not in one(found, ("ex02", LABEL)).findings
+
+
+def test_an_instance_is_at_work_from_the_end_of_the_hour_on_in_which_something_names_it(
+    agreed: Agreed,
+) -> None:
+    found = agreed(
+        collected(0),
+        collected(15),
+        ntds(15.5, 103, "0", "[1] 0.0", "0"),
+        ntds(17 + 0.4 / 24, 907),
+        days=18 + 1 / 24,
+    )
+    assert "defrag_overdue" not in one(found, DIRECTORY).findings
+
+
+def test_a_temporary_file_beside_them_is_no_third_copy(agreed: Agreed) -> None:
+    temporary = broken(1, computer="EX02")._replace(
+        strings=(*NOW, "E:\\MDB06\\TEMPCHKSUM1.EDB", "1", "2", "-1018", "[1]", "[2]", "9 (0x9)")
+    )
+    found = agreed(
+        temporary,
+        now(0, 736, computer="EX01"),
+        now(0, 717, computer="EX02"),
+        now(4, 732, "7/1/2007", "86400", "1", "50000", "49999, 0", computer="EX02"),
+        *[other_program(each) for each in range(1, 10)],
+        days=10,
+        databases=[{"match": "*\\priv06.edb", "name": "DB06"}],
+    )
+    assert one(found).findings == {"never_verified", "only_passive_verified"}
