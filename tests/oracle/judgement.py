@@ -23,7 +23,7 @@ def unknown_since(subject: Subject, window: float) -> float | None:
     ends = [
         gap.end
         for gap in subject.gaps
-        if gap.end - gap.begin > window and gap.end > subject.first_seen
+        if gap.end - gap.begin > window and gap.end > max(subject.first_seen, subject.copy.born)
     ]
     if not ends or any(each >= max(ends) for each in subject.verified.values()):
         return None

@@ -223,7 +223,8 @@ def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) ->
     if told.times.get(subject.computer):
         begin = times[0]
     if subject.computer in told.ends:
-        last = max([told.ends[subject.computer], *(event.when for event in subject.life)])
+        own_life = [event.time for event in subject.life if event.time <= now + DAY]
+        last = max([told.ends[subject.computer], *own_life])
         until = min(now, hour_end(last) + SILENCE)
     first = subject.life[0].instance if subject.life else ""
     subject.away = detached(subject.owned, subject.life)
@@ -263,7 +264,7 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
     for subject in subjects.values():
         steps += [(step, subject) for step in steps_of(subject, history, told.events, done)]
         for event, old in subject.moved:
-            takes = Step(event.order, partial(adopt, old))
+            takes = Step(event.order, partial(adopt, old, event.when))
             steps.append((takes, subject))
     for step, subject in sorted(steps, key=lambda each: each[0].order):
         step.change(subject.known)
@@ -271,8 +272,11 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
         subject.verified = subject.known.verified
 
 
-def adopt(old: Subject, known: Latched) -> None:
-    """What was known of the old path is known of the new one."""
+def adopt(old: Subject, at: float, known: Latched) -> None:
+    """What was known of the old path is known of the new one. Of the page scans of a file only the
+    last one is kept: behind a later one nothing is known of what it was before."""
+    if any(scan.complete and not scan.bad and scan.time > at for scan in old.scans):
+        old.known.verified.pop("page_scan", None)
     known.adopt(old.known)
 
 

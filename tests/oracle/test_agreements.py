@@ -221,3 +221,28 @@ def test_a_temporary_file_beside_them_is_no_third_copy(agreed: Agreed) -> None:
         databases=[{"match": "*\\priv06.edb", "name": "DB06"}],
     )
     assert one(found).findings == {"never_verified", "only_passive_verified"}
+
+
+def test_a_good_file_at_the_old_path_says_nothing_of_the_database_that_was_moved(
+    agreed: Agreed,
+) -> None:
+    tail = ("8192", "8192", "-1018 (0xfffffc06)", "[1]", "[2]", "31 (0x1F)")
+    scan = Scanned(at(5), at(5) + HOUR, "EX01", NTDS_DIT, complete=True, pages=100)
+    found = agreed(
+        ntds(0, 474, NTDS_DIT, *tail), attached(1, 327), attached(1.01, 326, MOVED), scan, days=6
+    )
+    assert one(found, ("ex01", MOVED.lower())).known_bad == {(31, "uncorrectable")}
+
+
+def test_a_scan_that_cannot_be_read_is_none_of_a_file_that_was_made_anew(agreed: Agreed) -> None:
+    found = agreed(old(0, 721), event(6, 325, "1", PRIV, "0"), days=12)
+    assert one(found).findings == set()
+
+
+def test_the_pauses_of_a_log_are_its_own(agreed: Agreed) -> None:
+    others = [collected(each / 3) for each in range(13)]
+    alone = event(0, 1221, "First Storage Group", provider="MSExchangeIS")._replace(
+        strings=("a", "1")
+    )
+    found = agreed(collected(0), *others, alone, now(0.1, 717), days=5)
+    assert "not_heard" not in one(found).findings

@@ -14,6 +14,7 @@ from esewatch.config.settings import WindowsLog
 from esewatch.fold.channels import hours_heard
 from esewatch.fold.channels.hearing import LOOKED_AT_SECONDS, Stretch, joined
 from esewatch.fold.identity.identity import computer_label, tier
+from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.passes.passes import DETACH
 from esewatch.fold.state.state import (
     START,
@@ -61,6 +62,7 @@ class Hearing(NamedTuple):
         return not_heard(self.last, self.silent_after, self.severity, stopped=self.stopped)
 
 
+InstanceKey = tuple[str, str]
 Log = tuple[str, str]
 """Computer and channel."""
 
@@ -71,10 +73,10 @@ def hearings(state: State, settings: Settings, now: float) -> dict[Log, Hearing]
     Silence is measured against `now`, or the clock of inputs that were read at once. A computer
     whose source is not read to its end is not judged.
     """
-    logs: dict[str, set[str]] = defaultdict(set)
+    logs: dict[str, dict[str, set[InstanceKey]]] = defaultdict(lambda: defaultdict(set))
     for entry in state.databases.values():
         if tier(entry, settings) == "watched":
-            logs[entry.computer].add(entry.channel)
+            logs[entry.computer][entry.channel].add(instance_key(entry))
     unread = [each for each in state.sources.values() if not (each.up and each.caught_up)]
     behind = {computer for each in unread for computer in each.computers}
     live = _live(state, settings)
@@ -89,9 +91,13 @@ def hearings(state: State, settings: Settings, now: float) -> dict[Log, Hearing]
             channels = [state.channels[key] for key in keys if key in state.channels]
             clock = state.clocks.get(computer, now)
             host = state.hosts.get(computer)
-            heard = _hearing(host, instances[computer], settings, channels, clock)
+            # The records of an instance without a number are noted with it.
+            served = [state.instances[key] for key in logs[computer][name] & state.instances.keys()]
+            hours = [each.hours for each in channels] + [each.hours for each in served]
+            after = settings.policy.silent_after
+            heard = _hearing(host, instances[computer], channels, hours, after)
             if heard is not None:
-                found[computer, name] = heard._replace(is_live=computer in live)
+                found[computer, name] = heard._replace(clock=clock, is_live=computer in live)
     return found
 
 
@@ -116,25 +122,23 @@ def last_records(state: State) -> dict[str, float]:
 def _hearing(
     host: Host | None,
     instances: list[Instance],
-    settings: Settings,
     channels: list[Channel],
-    clock: float,
+    hours: list[bytearray],
+    after: float | None,
 ) -> Hearing | None:
-    """Of a computer with these instances, by these of its logs."""
+    """Of a computer with these instances, by these of its logs, that have a record in `hours`.
+    `after`: the configured patience. Its clock is not set yet."""
     stretches = joined(channels)
     if not stretches:  # of an older journal
         last = host.last_heard if host is not None else 0.0
-        return Hearing(last, MOST, clock, "info", False, False) if last > 0 else None
+        return Hearing(last, MOST, 0.0, "info", False, False) if last > 0 else None
     last = stretches[-1][1]
     since = last - LOOKED_AT_SECONDS
     told = any(each.others >= since for each in channels)
-    # The records of an instance without a number are noted with it.
-    hours = [*(each.hours for each in channels), *(each.hours for each in instances)]
     pauses = max((hours_heard.count(each, since) for each in hours), default=1) - 1
     known = told and pauses >= KNOWN_PAUSES
     starts, stops = _starts_and_stops(instances)
     power = host.power if host is not None else None
-    after = settings.policy.silent_after
     if after is None:
         ups = sorted([*starts, *([power.up] if power and power.up else [])])
         after = _after(ups, stretches, since) if known else MOST
@@ -143,7 +147,7 @@ def _hearing(
     stopped = bool(stops) and max(stops) > max(starts, default=0.0)
     if power is not None:
         stopped = stopped or power.stopped > max(power.up, *starts, 0.0)
-    return Hearing(last, after, clock, "warning" if known else "info", False, stopped)
+    return Hearing(last, after, 0.0, "warning" if known else "info", False, stopped)
 
 
 def _after(ups: list[float], stretches: list[Stretch], since: float) -> float:

@@ -232,7 +232,9 @@ def _entry(copy: Copy, now: float, held: float) -> Ledger:
 def _done(copy: Copy, last: Proof | None, now: float) -> Proof | None:
     """The start of its deadline: the last verification, or a later scan of unknown result."""
     hidden = copy.unreadable_scan
-    if hidden is None or not (last.time if last else -math.inf) < hidden <= now + AHEAD_SECONDS:
+    if hidden is None or not copy.first_seen <= hidden <= now + AHEAD_SECONDS:
+        return last
+    if last is not None and hidden <= last.time:
         return last
     return Proof(hidden, "online_scan")
 

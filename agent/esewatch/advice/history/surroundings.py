@@ -10,6 +10,8 @@ from functools import reduce
 from math import inf
 from typing import NamedTuple
 
+import msgspec
+
 from esewatch.advice.base.staleness import DAY, one_window
 from esewatch.advice.history.copies import Copies
 from esewatch.advice.history.instance_failures import instance_failures, logical, together
@@ -186,7 +188,10 @@ def _inherited(
     pages: list[BadPage] = []
     damage: Mapping[DamageKind, Damage] = {}
     verified: dict[str, float] = {}
-    for until, each in former:
+    for until, old in former:
+        # What is read at the old path later is no page of the file that is in use.
+        read = [pages for pages in old.checksums_good if pages[2] <= until]
+        each = msgspec.structs.replace(old, checksums_good=read)
         beside = told(each)
         own = beside.around._replace(gone=0.0)
         views = views_in(state, each)
