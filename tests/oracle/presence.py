@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tests.oracle.chronicle import Event
 from tests.oracle.facts import BEGINS_AGAIN, NOT_AT_WORK, PAGE_AT
-from tests.oracle.passes import TASK
+from tests.oracle.passes import PASSIVE, TASK
 
 Spans = list[tuple[float, float]]
 
@@ -76,14 +76,18 @@ def in_replay(event: Event, life: Iterable[Event]) -> bool:
     """Whether it was logged in replay.
 
     "outside replay (`%2` R or U, or between a 102 or 300 and its 105: replay logs one on every
-    passive copy)"
+    passive copy)". Not every engine logs 105: 302 and 304 end it too, and maintenance of the
+    database that no replay has.
     """
+    ends = {103, 104, 105, 302, 304}
     before = [
-        each.id
+        each.id in (102, 300)
         for each in life
-        if each.instance == event.instance and each.id in (102, 105, 300) and each < event
+        if each.instance == event.instance and each < event
+        if each.id in {102, 300, *ends}
+        or (each.database == event.database and each.id in TASK and each.id not in PASSIVE)
     ]
-    return event.replays or (bool(before) and before[-1] != 105)
+    return event.replays or (bool(before) and before[-1])
 
 
 def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
