@@ -75,12 +75,13 @@ def silence(told: Chronicle, log: tuple[str, str], policy: Mapping[str, Any]) ->
     configured = seconds(policy.get("silent_after", ""))
     if configured is not None:
         return last + configured
+    starts = [start for key, of in told.channels.items() if key[0] == log[0] for start in of.starts]
     times = [time for time in channel.times if time >= last - MEASURED]
     gaps = [
         after - before
         for before, after in pairwise(times)
         if before // HOUR != after // HOUR
-        and not any(before < start <= after + BOOT for start in channel.starts)
+        and not any(before < start <= after + BOOT for start in starts)
     ]
     alone = not any(time >= last - MEASURED for time in channel.others)
     if alone or len({time // HOUR for time in times}) <= 5:

@@ -4,7 +4,7 @@ from itertools import pairwise
 from statistics import median
 
 from tests.oracle.chronicle import Event
-from tests.oracle.facts import HUNG, number, seconds
+from tests.oracle.facts import HUNG, NOT_AT_WORK, number, seconds
 from tests.oracle.history import DAY, HOUR
 from tests.oracle.passes import PAGES_SEEN
 from tests.oracle.subject import Subject
@@ -348,7 +348,9 @@ def at_risk(subject: Subject, now: float) -> bool:
         up = any(each.id in (105, 302, 304) for each in later)
         if event.id in HUNG:
             done = any(is_its_end(each, event) for each in later)
-            after = [each for each in later if each.when >= event.when + HOUR]
+            # A stop or a detach does not show that it works again.
+            working = [each for each in later if each.id not in NOT_AT_WORK]
+            after = [each for each in working if each.when >= event.when + HOUR]
             if not (up or done or (after and now > event.when + DAY)):
                 return True
         elif not (up or any(is_attached(each) for each in later)):

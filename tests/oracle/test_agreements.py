@@ -246,3 +246,20 @@ def test_the_pauses_of_a_log_are_its_own(agreed: Agreed) -> None:
     )
     found = agreed(collected(0), *others, alone, now(0.1, 717), days=5)
     assert "not_heard" not in one(found).findings
+
+
+def test_a_file_that_was_made_anew_has_no_rhythm_yet(agreed: Agreed) -> None:
+    made = event(3, 325, "1", PRIV, "0", "[1] 0.0", who=NOW)
+    scans = [now(each, 737, "7/1/2007", "544436", "50000", "40000, 0") for each in (0, 9)]
+    alive = [other_program(each) for each in range(1, 19)]
+    assert one(agreed(scans[0], made, scans[1], *alive, days=18)).findings == {"never_verified"}
+
+
+def test_a_detach_does_not_show_that_a_request_was_answered(agreed: Agreed) -> None:
+    hung = ntds(0, 533, NTDS_DIT, "81920", "8192", "36")
+    assert one(agreed(hung, attached(2, 327), days=3), DIRECTORY).verdict == "writes_at_risk"
+
+
+def test_a_start_explains_a_pause_of_every_log_of_its_computer(agreed: Agreed) -> None:
+    pauses = [*[other_program(each / 8) for each in range(8)], now(6, 736)]
+    assert "not_heard" in one(agreed(*pauses, ntds(5, 102, "0", "15"), days=9)).findings

@@ -159,7 +159,7 @@ def as_copy(history: History, policy: Policy) -> Copy:
         shared["size_bytes"] = history.pages * (history.page_size or MOST_PAGE_SIZE)
     return Copy(
         **shared,
-        scans=[done for done in history.checksum_passes if done.ended is not None],
+        scans=[done for done in history.checksum_passes if (done.ended or 0.0) > history.created],
         under_way=max((_heard_for(each) for each in history.checksum_passes), default=0.0),
         configured_deadline=policy.verify_within,
         most_deadline=policy.verify_within_most,
