@@ -30,6 +30,7 @@ MISSING_WORDS = (
     "were not both sampled",
     "No start or end of online defragmentation",
     "Advice needs",
+    "too few pages freed to tell",
 )
 """What advice says that is less than whole logs give."""
 

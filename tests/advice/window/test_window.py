@@ -89,6 +89,16 @@ def test_a_low_ratio_must_stand_for_a_week() -> None:
     assert advice.reasons[1].startswith("A week earlier the ratio was 83.3;")
 
 
+def test_a_low_ratio_of_few_pages_a_week_earlier_is_said_to_be_uncertain() -> None:
+    few = [*days(53, 86, 2, ago=7), *days(7, 300, 10)]
+    advice = judged(store(days=few, pages=10_000.0), Policy(min_pages_read=1))
+
+    assert (advice.action, advice.rule) == ("keep", "ratio_low")
+    assert advice.reasons[1].startswith(
+        "A week earlier the ratio was 43.0, of too few pages freed to tell: by chance up to 54;"
+    )
+
+
 def test_a_low_ratio_with_passes_that_finish_within_three_days_is_kept_with_a_remark() -> None:
     advice = judged(store(100_000, 4_000, defrag_passes=passes(2, 1.5)))
 

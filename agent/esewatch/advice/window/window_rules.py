@@ -199,6 +199,9 @@ def _low_twice(at: RuleInput) -> RuleOutcome | None:
         return RuleOutcome("keep", (_low(at), doubt, *lacked))
     earlier = f"A week earlier the ratio was {before.shown}"
     if before.highest >= at.policy.ratio_low:
+        if before.ratio < at.policy.ratio_low:
+            # Below the limit as it is counted: without its reason the sentence would contradict it.
+            earlier += f", of too few pages freed to tell: by chance up to {before.highest:,.0f}"
         doubt = f"{earlier}; a longer window is advised when it is low in both weeks."
         return RuleOutcome("keep", (_low(at), doubt))
     reasons = (_low(at), f"{earlier}, which is low, too.")
