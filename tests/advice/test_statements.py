@@ -3,15 +3,17 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from esewatch.advice.advise import advise
+from esewatch.advice.base.finding import Finding
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate, standing
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.commands import acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
-from esewatch.fold.state.stated import STATED_SECONDS
+from esewatch.fold.state.stated import STATED_SECONDS, Stated
 from esewatch.journal import Journal
 from esewatch.model import Batch
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of
@@ -78,6 +80,19 @@ def test_a_database_that_is_dropped_or_was_not_judged_says_nothing() -> None:
     folder.forget(*KEY)  # as when its time is over
     list(restate(folder.state, SETTINGS, [], 60.0))
     assert folder.state.stated == {}
+
+
+def test_what_a_source_that_is_behind_keeps_from_judging_is_not_stated_to_be_over() -> None:
+    folder = damaged()
+    made = judged(folder)
+    absent = Finding("scan_off", "why")
+    list(restate(folder.state, SETTINGS, [replace(made[0], findings=(absent,))], 60.0))
+    behind = replace(made[0], findings=(), stale="source logs is behind")
+    list(restate(folder.state, SETTINGS, [behind], 60.0))
+    assert folder.state.stated[KEY] == Stated(standing=["scan_off warning"])
+
+    list(restate(folder.state, SETTINGS, [replace(behind, stale="")], 60.0))
+    assert folder.state.stated[KEY] == Stated(over={"scan_off warning": STATED_SECONDS})
 
 
 def test_what_never_stood_is_not_stated_to_be_over() -> None:

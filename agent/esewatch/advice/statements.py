@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from esewatch.advice.base.finding import IN_THE_LOG
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
 from esewatch.fold.identity.entities import Entity
@@ -26,11 +27,13 @@ def restate(
     time; yields the rows of the journal that changed.
 
     Nothing is stated of a database that was not judged, unless it is ignored now or is known under
-    another path: what is gone says nothing.
+    another path: what is gone says nothing. What only a log that is read to its end tells is not
+    over while it is not judged.
     """
+    judgements = {(each.computer, each.database): each for each in judged}
     told: dict[DatabaseKey, list[str]] = {
-        (each.computer, each.database): [f"{name} {severity}" for name, severity in standing(each)]
-        for each in judged
+        key: [f"{name} {severity}" for name, severity in standing(each)]
+        for key, each in judgements.items()
     }
     moved = origins(state, settings) if state.stated else {}
     for key in {*state.stated, *(key for key, names in told.items() if names)}:
@@ -40,6 +43,9 @@ def restate(
             names: list[str] = []
         elif key in told and database is not None:
             names = told[key]
+            if known is not None and judgements[key].stale:
+                held = (name for name in known.standing if name.split()[0] in IN_THE_LOG)
+                names = sorted({*names, *held})
         elif database is None and known is not None:
             # What was forgotten is stated to its end; what was dropped says nothing.
             known = Stated(over=known.over)
