@@ -14,6 +14,7 @@ from typing import NamedTuple
 from eselab.base.plan import DAY, DatabasePlan, MailPlan, Plan, WindowPlan
 from eselab.machine.machine import Machine
 from esewatch.advice.history.history import History, histories
+from esewatch.advice.window.evidence import Evidence
 from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.advice.window.window_rules import Action
 from esewatch.config import DatabaseRule, Policy, Settings, Window, policy_for
@@ -118,8 +119,8 @@ class Outcome(NamedTuple):
     days: float
     action: Action
     rule: str
-    ratio: float
-    """By the engine's own counts, in the time of the last window."""
+    evidence: Evidence
+    """The engine's own counts, in the time of the last window."""
     cadence: float
     """Days per completed pass in that time; infinite without one."""
 
@@ -131,8 +132,17 @@ class Outcome(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """The ratio is in the band; or it is below, and passes finish soon all the same."""
-        return 50 <= self.ratio <= 100 or (self.ratio < 50 and self.cadence <= 3)
+        """The ratio is in the band, as far as chance lets it be told; or it is below, and passes
+        finish soon all the same."""
+        told = self.evidence
+        return (told.lowest <= 100 and told.highest >= 50) or (
+            self.ratio < 50 and self.cadence <= 3
+        )
+
+    @property
+    def ratio(self) -> float:
+        """Pages read for each that was freed."""
+        return self.evidence.pages_read / max(1.0, self.evidence.pages_freed)
 
     def __str__(self) -> str:
         """One line."""
@@ -140,7 +150,8 @@ class Outcome(NamedTuple):
         return (
             f"seed {self.world.seed}{' scan' if self.world.scan else ''}, from"
             f" {self.start / HOUR:g}h: {path or 'no change'}; {self.action} ({self.rule}) after"
-            f" {self.days:.0f} days, ratio {self.ratio:.1f}, a pass every {self.cadence:.1f} days"
+            f" {self.days:.0f} days, ratio {self.ratio:.1f} ({self.evidence.lowest:.1f} to"
+            f" {self.evidence.highest:.1f}), a pass every {self.cadence:.1f} days"
         )
 
 
@@ -275,7 +286,9 @@ class Loop:
             days=(now - self._began) / DAY,
             action=advice.action,
             rule=advice.rule,
-            ratio=counted.defrag_pages_read / max(1, counted.defrag_pages_freed),
+            evidence=Evidence(
+                pages_read=counted.defrag_pages_read, pages_freed=counted.defrag_pages_freed
+            ),
             cadence=(now - self._changed) / DAY / len(ends) if ends else float("inf"),
         )
 

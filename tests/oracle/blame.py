@@ -16,7 +16,7 @@ from tests.oracle.facts import (
     WRITES_FAIL,
 )
 from tests.oracle.history import DAY
-from tests.oracle.identity import database_label, is_nameless_snapshot
+from tests.oracle.identity import database_label, is_nameless_snapshot, is_temporary
 from tests.oracle.subject import Subject, is_ignored_path
 
 Subjects = Mapping[tuple[str, str], Subject]
@@ -76,7 +76,7 @@ def impute(subjects: Subjects, events: Sequence[Event]) -> None:
             if each.computer == event.computer
             and event.instance in each.instances
             and not event.tool
-            and not is_nameless_snapshot(each.label)
+            and not (is_nameless_snapshot(each.label) or is_temporary(each.label))
         ]
         if event.database or event.of_another_file:
             continue
@@ -143,7 +143,7 @@ def blame(subjects: Subjects, events: Sequence[Event]) -> None:
             each
             for each in here
             if event.instance in each.instances
-            and not is_nameless_snapshot(each.label)
+            and not (is_nameless_snapshot(each.label) or is_temporary(each.label))
             and not is_ignored_path(each.label)
         ]
         if event.id in IO_ERRORS and event.at(4).lower().endswith(NOT_A_DATABASE):

@@ -22,7 +22,7 @@ from esewatch.fold.channels.deduplication import Neighbours
 from esewatch.fold.channels.origin import Names, Origin
 from esewatch.fold.companions import failovers
 from esewatch.fold.companions.companion_events import fold_companion, note_power
-from esewatch.fold.databases import databases, file_checks, integrity, page_failures
+from esewatch.fold.databases import bad_pages, databases, file_checks, page_failures
 from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.fold.identity.computers import label_of
@@ -267,7 +267,7 @@ class Folder(Entities):
         if entry is None:
             return False
         for page, time in pages.items():
-            integrity.mark_good(entry, page, page, time)
+            bad_pages.mark_good(entry, page, page, time)
         acknowledgements.note(entry, others or {})
         self._touch("database", computer, database)
         return True
@@ -462,7 +462,7 @@ class Folder(Entities):
         if kind is None or instance is None:
             return
         if kind == "io":
-            integrity.note_io_error(instance, time)
+            bad_pages.note_io_error(instance, time)
         else:
             failure = Failure(time, kind, event.event_id, history)
             page_failures.keep(instance.failures, failure)

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.fold.databases import integrity
+from esewatch.fold.databases import bad_pages
+from esewatch.fold.databases.bad_pages import ERROR_SLACK, MAX_ERROR_SPANS, MAX_SPARED
 from esewatch.fold.databases.integrity import (
-    ERROR_SLACK,
-    MAX_ERROR_SPANS,
-    MAX_SPARED,
     count_pages,
     known_bad_pages,
     last_verifications,
@@ -230,13 +228,13 @@ def test_a_page_beyond_a_thousand_costs_no_walk_through_them(
 ) -> None:
     folder = folder_of([mismatch(page, page) for page in range(1000)])
     walked = []
-    stands = integrity._stands
+    stands = bad_pages.stands
 
     def noted(*of: Any) -> bool:
         walked.append(of)
         return stands(*of)
 
-    monkeypatch.setattr(integrity, "_stands", noted)
+    monkeypatch.setattr(bad_pages, "stands", noted)
     more = [mismatch(page, page) for page in range(1000, 1500)]
     folder.fold("logs", Batch(records=[*more], caught_up=True))
     assert walked == []

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from esewatch.fold.databases.bad_pages import MAX_PROOFS
 from esewatch.fold.databases.integrity import (
     ALONE,
-    MAX_PROOFS,
     ScanCircumstances,
     known_bad_pages,
     last_verifications,

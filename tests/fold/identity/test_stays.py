@@ -57,7 +57,7 @@ def damaged(*records: Event, label: str = LABEL) -> bool:
 
 def is_damaged(folder: Folder, label: str = LABEL) -> bool:
     entry = entry_of(folder, label)
-    return bool(known_damage(entry, {}, restored(folder.state, entry)))
+    return bool(known_damage(entry, {}, restored(folder.state, entry).ended))
 
 
 def test_a_restored_database_is_mended_whatever_its_group_is_called_later() -> None:

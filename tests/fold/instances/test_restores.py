@@ -69,7 +69,7 @@ def test_without_its_beginning_its_end_or_the_instance_or_with_an_error_it_is_no
     many = [event(481, 2 * DAY + n, database="", level="error") for n in range(2 * MAX_ERRORS)]
     folder = folder_of([*BAD, BEGINS, ENDS, MOUNTED, *many])
     # What is forgotten may have been an error of the restore.
-    assert restored(folder.state, folder.state.databases["ex01", LABEL]) == 0.0
+    assert restored(folder.state, folder.state.databases["ex01", LABEL]).ended == 0.0
 
 
 def test_of_several_instances_the_one_whose_logs_were_restored() -> None:
@@ -91,6 +91,8 @@ def test_what_began_after_it_proves_the_pages() -> None:
 
     assert said(*restore, *scan(2 * DAY)) == ([], set(), [])
     assert said(*restore, *scan(DAY + HOUR / 2)) == UNPROVEN
+    # The files were restored, and the instance still read those before.
+    assert said(*restore, *scan(DAY + 1.5 * HOUR)) == UNPROVEN
     for time, findings in ((2 * DAY, []), (DAY, ["restored_unproven"])):
         read = CopyChecked(
             time=EPOCH + time,

@@ -166,7 +166,7 @@ def _errors(
     """The findings of its open errors, as a database of it would have them. `beside_databases`:
     what is of the whole computer is told for the databases that are known."""
     nobody = Database(computer=instance.computer, database="", ese_instance=instance.ese_instance)
-    mended = restored(state, nobody)
+    mended = restored(state, nobody).ended
     told = together(instance.damage, logical(failed))
     yield from _of_pages(failed, known_damage(nobody, told, mended), instance.io_error_times, now)
     computer = () if beside_databases else (instance,)

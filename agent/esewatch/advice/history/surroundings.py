@@ -167,7 +167,7 @@ class _Surroundings:
             _active_elsewhere(key, self.groups.get(key, ())),
             tuple(instance.failed_reads) if instance is not None else (),
             [each for each in own if each.kind != "logical"],
-            restored(self.state, database),
+            *restored(self.state, database),
             self.gone.get(key, 0.0),
         )
 

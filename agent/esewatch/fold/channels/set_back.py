@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import msgspec
 
-from esewatch.fold.databases import integrity
+from esewatch.fold.databases import bad_pages
 from esewatch.fold.passes import transitions
 from esewatch.fold.state.record_ranges import Range, find
 from esewatch.fold.state.state import Channel, Database, Epoch, Instance, State
@@ -98,9 +98,9 @@ def put_right(entry: Database, record_id: int, early: float, late: float) -> Non
     """Correct the known records after this one: those from `early` on came at `late` or after."""
     transitions.raise_times(entry.transitions, record_id, late - MOST_SECONDS, late)
     if any(early <= last < late for _, last in entry.page_error_spans):
-        integrity.note_error(entry, late)
+        bad_pages.note_error(entry, late)
     for bad in [bad for bad in entry.bad_pages if early <= bad.last < late]:
-        integrity.latch_found(entry, bad.page, bad.kind, late, history=bad.history)
+        bad_pages.latch_found(entry, bad.page, bad.kind, late, history=bad.history)
 
 
 def put_backups_right(instance: Instance, record_id: int, late: float) -> None:

@@ -3,6 +3,13 @@
 from datetime import date
 
 from esewatch.fold.databases import hung_requests, page_failures
+from esewatch.fold.databases.bad_pages import (
+    hold_scans,
+    latch,
+    mark_good,
+    note_error,
+    note_io_error,
+)
 from esewatch.fold.databases.hung_requests import HUNG_IO, MAX_SECONDS, SLOW_IO
 from esewatch.fold.databases.integrity import (
     IO_ERRORS,
@@ -10,11 +17,6 @@ from esewatch.fold.databases.integrity import (
     PAGE_EVENTS,
     READ_ERRORS,
     REPAIR_EVENTS,
-    hold_scans,
-    latch,
-    mark_good,
-    note_error,
-    note_io_error,
 )
 from esewatch.fold.identity import owners
 from esewatch.fold.identity.owners import stops_of

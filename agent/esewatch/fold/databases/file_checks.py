@@ -5,15 +5,14 @@ The order of arrival makes no difference: times never go back (semantics.md 3).
 
 from collections.abc import Iterable
 
-from esewatch.fold.databases.databases import MOST, meet, note_created, resize
-from esewatch.fold.databases.integrity import (
-    ALL_PAGES,
-    HISTORY_SECONDS,
+from esewatch.fold.databases.bad_pages import (
     hold_unfit,
     latch_found,
     mark_checksums_good,
     mark_good,
 )
+from esewatch.fold.databases.databases import MOST, meet, note_created, resize
+from esewatch.fold.databases.integrity import ALL_PAGES, HISTORY_SECONDS
 from esewatch.fold.identity.identity import is_snapshot
 from esewatch.fold.state.state import UNLOCATED, CopyVerdict, Database, SourceState
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned

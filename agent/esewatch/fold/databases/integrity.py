@@ -5,9 +5,8 @@ the latched set, the repairs and the derived passes. Order of arrival makes no
 difference.
 """
 
-import math
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from esewatch.fold.databases import page_failures
@@ -19,7 +18,7 @@ from esewatch.fold.passes.completions import (
     owns_its_pages,
     read_all_pages,
 )
-from esewatch.fold.passes.passes import TaskView, derive
+from esewatch.fold.passes.passes import TaskView
 from esewatch.fold.state import acknowledgements, more_pages, time_spans
 from esewatch.fold.state.state import (
     BAD_KINDS,
@@ -40,13 +39,6 @@ from esewatch.fold.state.state import (
 )
 
 MAX_BAD_PAGES = 1000
-MAX_MORE_PAGES = 4000
-"""Bad pages beyond these, of which number and last time are known; the count is a least one."""
-MAX_ERROR_SPANS = 96
-MAX_SPARED = MAX_ERROR_SPANS // 2 - 1
-ERROR_SLACK = 32
-"""This many more are admitted before any are merged: one walk through the passes for all of
-them."""
 HISTORY_SECONDS = 7 * 86400.0
 """A bad page that the first reading finds older than this is history: a warning, not a page."""
 
@@ -80,11 +72,7 @@ NOT_SEEN_BY_READING: frozenset[BadKind] = frozenset({"lost_flush"})
 """That the page itself is read again, is not blank and has its checksum and number clears none."""
 ALL_PAGES = (UNLOCATED, 2**32 - 1)
 """A range of pages: a page number has 32 bits."""
-MAX_IO_ERRORS = 64
 MAX_TIMES = 4
-MAX_PROOFS = 8
-RANGES_SLACK = 128
-"""This many more are admitted before any are dropped: one walk for all of them."""
 
 
 class ScanCircumstances(NamedTuple):
@@ -102,7 +90,9 @@ class ScanCircumstances(NamedTuple):
     failures: Sequence[Failure] = ()
     """Page errors of its instance that name no database, and can only be its."""
     restored: float = 0.0
-    """Time of its last restore from a backup, 0 for never."""
+    """End of its last restore from a backup, 0 for never."""
+    remounted: float = 0.0
+    """When its instance first came up after that: what began before may have read the old file."""
     gone: float = 0.0
     """Its facts up to this time are another database's: it is a snapshot of that, or was moved."""
     inherited: Sequence[BadPage] = ()
@@ -151,11 +141,6 @@ class OutsideFacts(NamedTuple):
     """Page errors of its instance that may be of any of several databases."""
 
 
-def note_io_error(of: Database | Instance, time: float) -> None:
-    insort(of.io_error_times, time)
-    del of.io_error_times[:-MAX_IO_ERRORS]
-
-
 def io_errors(database: Database, instance: Instance | None) -> list[float]:
     """Times of failed reads and writes of its files and of the logs of its instance, sorted.
     Acknowledged ones are left out."""
@@ -164,155 +149,17 @@ def io_errors(database: Database, instance: Instance | None) -> list[float]:
     return sorted(time for time in (*database.io_error_times, *of_logs) if time > acknowledged)
 
 
-def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
-    """Add one bad page that an event reports, or renew it."""
-    if kind != "corrected":
-        note_error(database, time)
-    latch_found(database, page, kind, time, history=history)
-
-
-def note_error(database: Database, time: float) -> None:
-    spans = database.page_error_spans
-    if not time_spans.holds(spans, time, time):
-        insort(spans, (time, time))
-        if len(spans) > MAX_ERROR_SPANS + ERROR_SLACK:
-            _join_spans(database)
-
-
-def _join_spans(database: Database) -> None:
-    """Merge the closest spans until 96 are left, none across a gap that decides a pass."""
-    spans = database.page_error_spans
-    kept = {bisect_right(spans, (end, math.inf)) for end in _ends_of_spared(database)}
-    gaps = [(spans[at][0] - spans[at - 1][1], at) for at in range(1, len(spans)) if at not in kept]
-    joined = {at for _, at in sorted(gaps)[: len(spans) - MAX_ERROR_SPANS]}
-    left: list[tuple[float, float]] = []
-    for at, (first, last) in enumerate(spans):
-        if at in joined:
-            left[-1] = (left[-1][0], last)
-        else:
-            left.append((first, last))
-    database.page_error_spans = left
-
-
-def _ends_of_spared(database: Database) -> list[float]:
-    """Ends of the scans whose result depends on no error lying within them. The youngest of those
-    that verify and of those that count bad pages: fewer than the gaps."""
-    scans = sorted(_scans(database, derive(database)), key=lambda done: done.ended or 0.0)
-    clean = [done for done in scans if verifies(done, database)]
-    unnamed = [done for done in scans if _named_too_few(done, database)]
-    return [done.ended or 0.0 for done in (*clean[-MAX_SPARED:], *unnamed[-MAX_SPARED:])]
-
-
-def latch_found(
-    database: Database, page: int, kind: BadKind, time: float, *, history: bool
-) -> None:
-    """Add one bad page, or renew it. For pages found by reading the file: no error that a pass of
-    the engine met. Beyond 1,000 only page and time are kept."""
-    for known in database.bad_pages:
-        if known.page == page and known.kind == kind:
-            times = sorted({*known.times, known.first, known.last, time})
-            known.first, known.last = times[0], times[-1]
-            known.times = times[-MAX_TIMES:] if len(times) > len((known.first, known.last)) else []
-            known.history = known.history and history
-            return
-    if len(database.bad_pages) >= MAX_BAD_PAGES and page != UNLOCATED:
-        rows = database.more_bad_pages.setdefault(kind, bytearray())
-        more_pages.add(rows, page, time, most=MAX_MORE_PAGES)
-        return
-    database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
-    if len(database.bad_pages) >= MAX_BAD_PAGES:
-        # When all are unresolved, one more is only counted, without a walk through them.
-        database.bad_pages = [bad for bad in database.bad_pages if _stands(bad, database, 0.0)]
-
-
-def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> None:
-    """Note `count` pages found at once for which there was no room. The same finding read again
-    changes nothing, so the larger number holds."""
-    known, last = database.bad_pages_overflow.get(kind, (0, 0.0))
-    database.bad_pages_overflow[kind] = (max(known, count), max(last, time))
-
-
-def hold_scans(database: Database, scans: Sequence[Pass]) -> None:
-    """Keep what ended scans say of pages that are no longer among the kept passes.
-
-    Whether a gap or another copy contradicts a clean one is decided at each look: such records may
-    be read later. One that may have counted pages of another copy is no proof any more, as what is
-    known of the other copies ends, too.
-    """
-    for done in scans:
-        time = done.ended or 0.0
-        if _named_too_few(done, database):
-            latch_found(database, UNLOCATED, "uncorrectable", time, history=done.history)
-    proofs = [
-        done
-        for done in scans
-        if verifies(done, database)
-        and (read_all_pages(done) or family(done.completion_event) != "active")
-    ]
-    hidden = [done for done in scans if _is_unreadable(done, database, ALONE)]
-    if proofs or hidden:
-        found = [*database.old_proofs, *proofs, *hidden]
-        kept = sorted(found, key=lambda done: done.ended or 0.0)
-        read = [done for done in kept if count_was_read(done)]
-        unread = [done for done in kept if not count_was_read(done)]
-        database.old_proofs = [*read[-MAX_PROOFS:], *unread[-1:]]
-
-
-def mark_good(database: Database, first: int, last: int, time: float) -> None:
-    """Pages `first` to `last` were repaired or acknowledged at `time`."""
-    _mark(database, database.good_ranges, (first, last, time), kept=frozenset())
-
-
-def mark_checksums_good(database: Database, first: int, last: int, time: float) -> None:
-    """Pages `first` to `last` of a file whose content is of `time` have right checksums. Where they
-    are not ALL_PAGES, none of them is blank."""
-    good = (first, last, time)
-    _mark(database, database.checksums_good, good, kept=_not_seen_in(good))
-
-
-def _mark(
-    database: Database, ranges: list[PageRange], good: PageRange, *, kept: Collection[BadKind]
-) -> None:
-    """Add a range to `ranges`, or renew it; it clears no error of a kind in `kept`."""
-    first, last_page, time = good
-    if len(database.bad_pages) >= MAX_BAD_PAGES:
-        database.bad_pages = [
-            bad
-            for bad in database.bad_pages
-            if bad.last > time or not first <= bad.page <= last_page or bad.kind in kept
-        ]
-    for fault, rows in database.more_bad_pages.items():
-        if fault not in kept:
-            more_pages.drop(rows, lambda page, last: first <= page <= last_page and last <= time)
-    for index, (low, high, when) in enumerate(ranges):
-        if (low, high) == (first, last_page):
-            ranges[index] = (first, last_page, max(when, time))
-            return
-    ranges.append(good)
-    if len(ranges) > MAX_BAD_PAGES + RANGES_SLACK:
-        _drop_ranges(ranges, {bad.page for bad in database.bad_pages})
-
-
-def _drop_ranges(ranges: list[PageRange], pages: Collection[int]) -> None:
-    """Drop ranges: keep the last that each of the known bad `pages` needs, and the youngest others:
-    1,000 in all."""
-    needed = {_youngest(ranges, page) for page in pages}
-    others = [each for each in ranges if each not in needed]
-    drop = set(sorted(others, key=lambda each: each[2])[: -MAX_BAD_PAGES + len(needed) or None])
-    ranges[:] = [each for each in ranges if each not in drop]
-
-
-def _youngest(ranges: Sequence[PageRange], page: int) -> PageRange | None:
+def youngest(ranges: Sequence[PageRange], page: int) -> PageRange | None:
     """The youngest range that holds the page, None where it was never reported good."""
     holding = (each for each in ranges if each[0] <= page <= each[1])
     return max(holding, key=lambda each: each[2], default=None)
 
 
-def _not_seen_in(good: PageRange) -> frozenset[BadKind]:
+def not_seen_in(good: PageRange) -> frozenset[BadKind]:
     return NOT_SEEN_BY_SCANS if good[:2] == ALL_PAGES else NOT_SEEN_BY_READING
 
 
-def _stands(bad: BadPage, database: Database, clean: float) -> bool:
+def stands(bad: BadPage, database: Database, clean: float) -> bool:
     """True if the bad page is unresolved. `clean` is the start of the last scan that found every
     page good: 0 without one."""
     open_since = _open_since(bad.kind, database, clean)
@@ -327,8 +174,8 @@ def _open_since(kind: BadKind, database: Database, clean: float) -> float:
 def _dealt_with(database: Database, page: int, kind: BadKind) -> float:
     """The time up to which errors of that kind of the page (UNLOCATED: of none that is named) are
     repaired, were read good since or are acknowledged."""
-    seen = [each for each in database.checksums_good if kind not in _not_seen_in(each)]
-    known = (_youngest(ranges, page) for ranges in (database.good_ranges, seen))
+    seen = [each for each in database.checksums_good if kind not in not_seen_in(each)]
+    known = (youngest(ranges, page) for ranges in (database.good_ranges, seen))
     times = [each[2] for each in known if each is not None]
     if kind not in NOT_SEEN_BY_SCANS:
         times.append(database.all_good)
@@ -360,14 +207,14 @@ def unreadable_scan(
 ) -> float | None:
     """End of the last completed scan whose numbers could not be read, and which nothing else keeps
     from verifying the copy; None without one."""
-    scans = _scans(database, views)
+    scans = scans_of(database, views)
     return max(
-        (done.ended or 0.0 for done in scans if _is_unreadable(done, database, around)),
+        (done.ended or 0.0 for done in scans if is_unreadable(done, database, around)),
         default=None,
     )
 
 
-def _is_unreadable(done: Pass, database: Database, around: ScanCircumstances) -> bool:
+def is_unreadable(done: Pass, database: Database, around: ScanCircumstances) -> bool:
     if done.outcome != "completed" or done.partial or done.ended is None or count_was_read(done):
         return False
     span = (done.ended if done.earliest is None else done.earliest, done.ended)
@@ -391,7 +238,7 @@ def known_bad_pages(
 ) -> list[BadPage]:
     """The unresolved bad pages, with one unlocated entry for scans that did not name theirs. Those
     of before a restore are none (`restored_bad_pages`)."""
-    standing = _standing(database, views, around)
+    standing = _standing(database, scans_of(database, views), around)
     return [bad for bad in standing if bad.last > around.mended]
 
 
@@ -399,31 +246,35 @@ def restored_bad_pages(
     database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> list[BadPage]:
     """The bad pages that a restore may have ended, until what began after it verified all pages."""
-    restored = around.restored
     seen = acknowledgements.up_to(database, acknowledgements.RESTORE)
-    if restored <= max(seen, around.gone):
+    if around.restored <= max(seen, around.gone):
         return []
-    before = [bad for bad in _standing(database, views, around) if bad.last <= restored]
-    proven = clean_scan_start(_scans(database, views), database, around)
-    return [] if max(proven, *database.verified.values(), 0.0) > restored else before
+    used = around.remounted
+    scans = scans_of(database, views)
+    # A scan of the old file that ended later proves nothing of it any more.
+    of_old = [
+        done for done in scans if (done.earliest or 0.0) > used or (done.ended or 0.0) <= used
+    ]
+    proven = clean_scan_start(scans, database, around)
+    if max(proven, *database.verified.values(), 0.0) > used:
+        return []
+    return [bad for bad in _standing(database, of_old, around) if bad.last <= around.restored]
 
 
-def _standing(
-    database: Database, views: Mapping[str, TaskView], around: ScanCircumstances
-) -> list[BadPage]:
-    scans = [done for done in _scans(database, views) if done.outcome == "completed"]
+def _standing(database: Database, told: Iterable[Pass], around: ScanCircumstances) -> list[BadPage]:
+    scans = [done for done in told if done.outcome == "completed"]
     clean = clean_scan_start(scans, database, around)
     healed = _healed(scans, database, clean)
     standing = [
         bad
         for bad in database.bad_pages
-        if bad.last > healed.get((bad.page, bad.kind), 0.0) and _stands(bad, database, clean)
+        if bad.last > healed.get((bad.page, bad.kind), 0.0) and stands(bad, database, clean)
     ]
     known = {(bad.page, bad.kind) for bad in standing}
     standing += [
         bad
         for bad in around.inherited
-        if (bad.page, bad.kind) not in known and _stands(bad, database, clean)
+        if (bad.page, bad.kind) not in known and stands(bad, database, clean)
     ]
     for unlocated in (
         _unlocated(scans, database, clean),
@@ -479,7 +330,7 @@ def _with_unlocated(standing: Sequence[BadPage], counted: BadPage) -> list[BadPa
     return [*others, one]
 
 
-def _scans(database: Database, views: Mapping[str, TaskView]) -> list[Pass]:
+def scans_of(database: Database, views: Mapping[str, TaskView]) -> list[Pass]:
     kept = [done for task in ("checksum", "zeroing") for done in views[task].passes]
     return [*database.old_proofs, *kept]
 
@@ -541,7 +392,7 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
     found = [
         done
         for done in scans
-        if _named_too_few(done, database)
+        if named_too_few(done, database)
         and (done.ended or 0.0) > dealt_with
         and (done.ended or 0.0) >= _open_since("uncorrectable", database, clean)
     ]
@@ -557,7 +408,7 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
     )
 
 
-def _named_too_few(done: Pass, database: Database) -> bool:
+def named_too_few(done: Pass, database: Database) -> bool:
     """True if a completed scan counted more bad pages than events named while it ran. A page of two
     errors is one page."""
     if done.outcome != "completed":
@@ -573,7 +424,7 @@ def last_verifications(
     absent."""
     told = (*database.verified.items(), *around.proven.items())
     verified = {by: time for by, time in sorted(told) if time >= database.created}
-    for done in _scans(database, views):
+    for done in scans_of(database, views):
         if verifies(done, database, around) and done.ended is not None:
             verified["online_scan"] = max(verified.get("online_scan", 0.0), done.ended)
     return {by: time for by, time in verified.items() if time > around.gone}

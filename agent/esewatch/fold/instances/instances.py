@@ -5,7 +5,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from esewatch.fold.databases import databases, integrity, page_failures
+from esewatch.fold.databases import bad_pages, databases, integrity, page_failures
 from esewatch.fold.identity.identity import is_snapshot, label_kept
 from esewatch.fold.identity.owners import instance_key, instance_name, is_tool
 from esewatch.fold.instances.backups import BACKUP_EVENTS, add_totals
@@ -70,8 +70,8 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
 
 def note_failed_read(instance: Instance, time: float) -> None:
     """Note a bad page whose file is not known: none of its scans then verifies a database."""
-    integrity.note_io_error(instance, time)
-    time_spans.add(instance.failed_reads, time, within=0.0, most=integrity.MAX_IO_ERRORS)
+    bad_pages.note_io_error(instance, time)
+    time_spans.add(instance.failed_reads, time, within=0.0, most=bad_pages.MAX_IO_ERRORS)
 
 
 def is_sign(event: Event) -> bool:
@@ -184,7 +184,7 @@ def fold_log_file_event(
     key = (computer, name.lower())
     failed = event.event_id in integrity.IO_ERRORS or page_failures.failure_of(event) == "io"
     if failed and key in state.instances:
-        integrity.note_io_error(state.instances[key], time)
+        bad_pages.note_io_error(state.instances[key], time)
         yield ("instance", *key)
     for entry in databases_of(state, computer, name):
         if databases.fold_request(entry, event, time):

@@ -7,9 +7,11 @@ restored.
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from esewatch.fold.identity.identity import database_label
 from esewatch.fold.identity.owners import stays
+from esewatch.fold.instances.instances import ATTACHED, MOUNTED
 from esewatch.fold.state.state import Database, Host, Instance, Restores, State
 from esewatch.model import Event
 
@@ -18,6 +20,15 @@ MAX_PROCESSES = 32
 MAX_RESTORES = 16
 MAX_ERRORS = 64
 ERRORS = frozenset({"error", "critical"})
+
+
+class Restored(NamedTuple):
+    """The last restore of a database; both are 0 where it never was restored."""
+
+    ended: float = 0.0
+    """What was logged up to this time is of the file before."""
+    mounted: float = 0.0
+    """When its instance first came up after that: what began before may have read that file."""
 
 
 def note(host: Host, event: Event, time: float) -> bool:
@@ -67,22 +78,21 @@ def note_log_folder(instance: Instance, event: Event) -> bool:
     return False
 
 
-def restored(state: State, entry: Database) -> float:
-    """Last time at which the database was restored, 0 for never: an instance was, in which it
-    was then."""
+def restored(state: State, entry: Database) -> Restored:
+    """The last restore of the database: of an instance in which it was then."""
     return max(
         (
-            time
+            restore
             for stay in stays(entry)
-            for time in _restores_of(state, *stay.key)
-            if stay.since <= time < stay.until
+            for restore in _restores_of(state, *stay.key)
+            if stay.since <= restore.ended < stay.until
         ),
-        default=0.0,
+        default=Restored(),
     )
 
 
-def _restores_of(state: State, computer: str, name: str) -> Iterator[float]:
-    """Times at which the restores of an instance ended that came up after them."""
+def _restores_of(state: State, computer: str, name: str) -> Iterator[Restored]:
+    """The restores of an instance that came up after them."""
     host, instance = state.hosts.get(computer), state.instances.get((computer, name))
     if host is None or instance is None:
         return
@@ -96,6 +106,7 @@ def _restores_of(state: State, computer: str, name: str) -> Iterator[float]:
             if each.computer == computer and each.process.strip().lower() == process
             for stay in stays(each)
         ]
+        starts = instance.times_of({*MOUNTED, ATTACHED})
         for ended, folder in _whole(known):
             of_logs = {
                 key
@@ -104,7 +115,7 @@ def _restores_of(state: State, computer: str, name: str) -> Iterator[float]:
             }
             served = {each.key[1] for each in stayed if each.since <= ended < each.until}
             if ended <= up and (name in of_logs or (not of_logs and served == {name})):
-                yield ended
+                yield Restored(ended, next((time for time in starts if time >= ended), up))
 
 
 def _whole(known: Restores) -> Iterator[tuple[float, str]]:
