@@ -116,6 +116,7 @@ def damage() -> list[Panel]:
             ],
             [
                 runbook("EseKnownBadPage"),
+                runbook("EseBadPageAdded"),
                 runbook("EseCopyDivergence"),
                 runbook("EseCopySuspect"),
                 runbook("EseLogicalCorruption"),

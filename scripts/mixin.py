@@ -36,8 +36,10 @@ _METRICS = "|".join(
     for rows in SECTIONS.values()
     for row in rows
 )
-# An alert that keeps itself reads ALERTS: without the selector it would keep those of another site.
-_NAME = rf"(?<![\w:])(?P<name>up|ALERTS|{_METRICS})(?![\w:])"
+# What is held reads itself, and an alert that keeps itself ALERTS: without the selector they would
+# keep what is of another site.
+_KEPT = r"ALERTS|(?:database|ese_instance):ese_finding:held"
+_NAME = rf"(?<![\w:])(?P<name>up|{_KEPT}|{_METRICS})(?![\w:])"
 _STRING = r'\\?"(?:[^"\\]|\\[^"]|\\\\")*\\?"'
 _IN_EXPRESSION = re.compile(rf"{_STRING}|{_NAME}(?P<matchers>\{{)?")
 _WITH_MATCHERS = re.compile(rf'{_NAME}(?P<matchers>\{{)|(?<=")(?P<alone>\{{)(?=\w+=%q)')

@@ -132,7 +132,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """The ratio is in the band, as far as chance lets it be told; or it is below, and passes
+        """The ratio is in the band, as far as chance shows it; or it is below, and passes
         finish soon all the same."""
         told = self.evidence
         return (told.lowest <= 100 and told.highest >= 50) or (

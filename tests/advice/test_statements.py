@@ -7,6 +7,8 @@ from msgspec.structs import replace
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
+from esewatch.advice.findings.details import of_instances
+from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate, standing
 from esewatch.config import DatabaseRule, Settings
@@ -28,7 +30,7 @@ def judged(folder: Folder) -> tuple[Judgement, ...]:
 
 def stated(folder: Folder, passed: float = 60.0) -> dict[str, int]:
     """What is stated now, with 1 and 0."""
-    list(restate(folder.state, SETTINGS, judged(folder), passed))
+    list(restate(folder.state, SETTINGS, judged(folder), {}, passed))
     known = folder.state.stated.get(KEY)
     if known is None:
         return {}
@@ -74,11 +76,11 @@ def test_what_is_forgotten_is_over_and_comes_back_with_its_next_record() -> None
 def test_a_database_that_is_dropped_or_was_not_judged_says_nothing() -> None:
     folder = damaged()
     before = stated(folder)
-    list(restate(folder.state, SETTINGS, [], 60.0))
+    list(restate(folder.state, SETTINGS, [], {}, 60.0))
     assert dict.fromkeys(folder.state.stated[KEY].standing, 1) == before
 
     folder.forget(*KEY)  # as when its time is over
-    list(restate(folder.state, SETTINGS, [], 60.0))
+    list(restate(folder.state, SETTINGS, [], {}, 60.0))
     assert folder.state.stated == {}
 
 
@@ -86,12 +88,13 @@ def test_what_a_source_that_is_behind_keeps_from_judging_is_not_stated_to_be_ove
     folder = damaged()
     made = judged(folder)
     absent = Finding("scan_off", "why")
-    list(restate(folder.state, SETTINGS, [replace(made[0], findings=(absent,))], 60.0))
-    behind = replace(made[0], findings=(), stale="source logs is behind")
-    list(restate(folder.state, SETTINGS, [behind], 60.0))
+    first = replace(made[0], findings=(absent,), details=())
+    list(restate(folder.state, SETTINGS, [first], {}, 60.0))
+    behind = replace(made[0], findings=(), details=(), stale="source logs is behind")
+    list(restate(folder.state, SETTINGS, [behind], {}, 60.0))
     assert folder.state.stated[KEY] == Stated(standing=["scan_off warning"])
 
-    list(restate(folder.state, SETTINGS, [replace(behind, stale="")], 60.0))
+    list(restate(folder.state, SETTINGS, [replace(behind, stale="")], {}, 60.0))
     assert folder.state.stated[KEY] == Stated(over={"scan_off warning": STATED_SECONDS})
 
 
@@ -105,7 +108,7 @@ def test_a_database_that_is_ignored_now_has_nothing_that_stands() -> None:
     folder = damaged()
     before = stated(folder)
     ignoring = Settings(databases=[DatabaseRule(match="*priv06.edb", tier="ignored")])
-    list(restate(folder.state, ignoring, [], 60.0))
+    list(restate(folder.state, ignoring, [], {}, 60.0))
 
     assert folder.state.stated[KEY].standing == []
     assert folder.state.stated[KEY].over.keys() == before.keys()
@@ -114,18 +117,18 @@ def test_a_database_that_is_ignored_now_has_nothing_that_stands() -> None:
 def test_only_news_are_stored() -> None:
     folder = damaged()
     made = judged(folder)
-    assert list(restate(folder.state, SETTINGS, made, 0.0)) == [("stated", *KEY)]
-    assert list(restate(folder.state, SETTINGS, made, 60.0)) == []
+    assert list(restate(folder.state, SETTINGS, made, {}, 0.0)) == [("stated", *KEY)]
+    assert list(restate(folder.state, SETTINGS, made, {}, 60.0)) == []
     acknowledge(folder, *KEY, [])
     made = judged(folder)
-    assert list(restate(folder.state, SETTINGS, made, 60.0)) == [("stated", *KEY)]
-    assert list(restate(folder.state, SETTINGS, made, 60.0)) == [("stated", *KEY)]  # 23:59 h
-    assert list(restate(folder.state, SETTINGS, made, 60.0)) == []
+    assert list(restate(folder.state, SETTINGS, made, {}, 60.0)) == [("stated", *KEY)]
+    assert list(restate(folder.state, SETTINGS, made, {}, 60.0)) == [("stated", *KEY)]  # 23:59 h
+    assert list(restate(folder.state, SETTINGS, made, {}, 60.0)) == []
 
 
 def test_it_stands_in_the_journal(tmp_path: Path) -> None:
     folder = damaged()
-    folder.changed.update(restate(folder.state, SETTINGS, judged(folder), 0.0))
+    folder.changed.update(restate(folder.state, SETTINGS, judged(folder), {}, 0.0))
     journal = Journal(tmp_path / "j.db")
     journal.commit(folder.state, folder.changed, {})
     state, _ = journal.load()
@@ -133,6 +136,105 @@ def test_it_stands_in_the_journal(tmp_path: Path) -> None:
 
     assert state.stated == folder.state.stated
     assert state.stated[KEY].standing
+
+
+def halted() -> Folder:
+    return folder_of([event(700, 0), event(492, HOUR, database="", level="error")])
+
+
+INSTANCE = ("ex01", "sg06")
+
+
+def stated_instance(folder: Folder, passed: float = 60.0) -> dict[str, int]:
+    """What is stated of the instance now, with 1 and 0."""
+    instances = of_instances(folder.state, SETTINGS)
+    folder.changed.clear()
+    folder.changed.update(restate(folder.state, SETTINGS, judged(folder), instances, passed))
+    known = folder.state.stated_instances.get(INSTANCE, Stated())
+    return dict.fromkeys(known.standing, 1) | dict.fromkeys(known.over, 0)
+
+
+HALTED = "log_sequence_halted critical"
+
+
+def test_what_ends_of_an_instance_is_stated_to_be_over_for_a_day_of_running() -> None:
+    folder = halted()
+    assert stated_instance(folder) == {HALTED: 1}
+    assert ("stated_instance", *INSTANCE) in folder.changed
+    assert stated_instance(folder, 9 * STATED_SECONDS) == {HALTED: 1}
+    assert ("stated_instance", *INSTANCE) not in folder.changed
+
+    folder.fold("logs", Batch(records=[event(105, 2 * HOUR, database="")]))
+    assert stated_instance(folder) == {HALTED: 0}
+    assert ("stated_instance", *INSTANCE) in folder.changed
+    assert stated_instance(folder, STATED_SECONDS - 1) == {HALTED: 0}
+    assert stated_instance(folder, 1) == {}
+    assert folder.state.stated_instances == {}
+
+    folder.fold("logs", Batch(records=[event(492, 3 * HOUR, database="", level="error")]))
+    assert stated_instance(folder) == {HALTED: 1}
+
+
+def test_an_instance_that_was_not_judged_says_nothing() -> None:
+    folder = halted()
+    before = stated_instance(folder)
+    # As while the first reading of its source is not done, and where its database has a defect.
+    for instances in ({}, {INSTANCE: ()}):
+        list(restate(folder.state, SETTINGS, [], instances, 60.0))
+        assert dict.fromkeys(folder.state.stated_instances[INSTANCE].standing, 1) == before
+
+    list(restate(folder.state, SETTINGS, judged(folder), {INSTANCE: ()}, 60.0))
+    assert folder.state.stated_instances[INSTANCE].standing == []
+
+
+def test_an_instance_that_is_gone_says_nothing() -> None:
+    folder = halted()
+    stated_instance(folder)
+    folder.state.instances.clear()
+    assert stated_instance(folder) == {}
+    assert ("stated_instance", *INSTANCE) in folder.changed
+
+
+def test_what_is_stated_of_an_instance_stands_in_the_journal(tmp_path: Path) -> None:
+    folder = halted()
+    stated_instance(folder)
+    folder.fold("logs", Batch(records=[event(428, 2 * HOUR, database="", level="error")]))
+    stated_instance(folder)
+    folder.fold("logs", Batch(records=[event(326, 3 * HOUR)]))
+    both = stated_instance(folder)
+    assert both == {HALTED: 0, "log_disk_low warning": 1}
+
+    journal = Journal(tmp_path / "j.db")
+    journal.commit(folder.state, folder.changed, {})
+    state, _ = journal.load()
+    assert state.stated_instances == folder.state.stated_instances
+    folder.state.stated_instances.clear()
+    journal.commit(folder.state, {("stated_instance", *INSTANCE)}, {})
+    state, _ = journal.load()
+    journal.close()
+    assert state.stated_instances == {}
+
+
+def test_what_is_forgotten_takes_the_errors_of_its_instance_along() -> None:
+    others = [event(700, 0, database=name) for name in ("e:\\b.edb", "e:\\c.edb")]
+    folder = folder_of([event(700, 0), *others, event(492, HOUR, database="", level="error")])
+    forget(folder, "ex01", "e:\\b.edb")
+    assert stated_instance(folder) == {HALTED: 1}
+
+    acknowledge(folder, *KEY, [])
+    assert stated_instance(folder) == {HALTED: 0}
+    forget(folder, *KEY)  # with what was acknowledged
+    assert stated_instance(folder) == {HALTED: 0}
+
+    low = event(428, 2 * HOUR, database="", level="error")
+    failed = event(214, 2 * HOUR, database="", fields={"error": -1018})
+    folder.fold("logs", Batch(records=[low, failed]))
+    assert stated_instance(folder) == {HALTED: 0, "log_disk_low warning": 1}
+    forget(folder, "ex01", "e:\\c.edb")
+    assert ("instance", *INSTANCE) in folder.changed
+    assert stated_instance(folder) == {HALTED: 0, "log_disk_low warning": 0}
+    assert lone_instances(folder.state, EPOCH + DAY) == []
+    assert folder.state.instances[INSTANCE].errors.keys() == {"log_sequence", "log_disk_low"}
 
 
 @pytest.mark.parametrize("tier", ["watched", "observed"])

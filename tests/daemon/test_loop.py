@@ -379,9 +379,12 @@ def test_ack_and_forget_act_at_once_and_name_what_they_do_not_know(tmp_path: Pat
     assert found.ack("", LABEL.upper(), [17]).pages == 1
     assert f"{bad} 1.0" in exposed(found)
     with pytest.raises(EsewatchError, match="no database"):
-        found.forget("ex02", LABEL)
-    found.forget("ex01", LABEL)
+        found.forget("", "e:\\other.edb")
+    assert found.forget("ex01", LABEL)
     assert bad not in exposed(found)
+    assert not found.forget("ex02", LABEL)
+    over = f'ese_finding{{{labels.replace("ex01", "ex02")},finding="known_bad_page"'
+    assert f'{over},severity="critical"}} 0.0' in exposed(found)
     found.close()
 
 

@@ -113,10 +113,12 @@ def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
         "severity": "critical",
         "computer": "ex01",
         "database": LABEL,
-        "kind": "uncorrectable",
+        "finding": "known_bad_page",
         "job": "esewatch",
     }
-    assert "holds 1 bad page(s) of kind uncorrectable" in alert["annotations"]["description"]
+    said = alert["annotations"]["description"]
+    assert f"{LABEL} on ex01 has a bad page. The newest one is page 4711, last error at 20" in said
+    assert f"Reported by {agent.address}." in said
     assert '"known_bad_pages":{"uncorrectable":1}' in get(f"{agent.url}/api/v1/databases")
     page = alert["annotations"]["runbook_url"].rpartition("/")[2]
     runbook = unescape(get(f"{agent.url}/runbooks/{page}"))

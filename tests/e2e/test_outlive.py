@@ -23,7 +23,6 @@ from tests.support.ports import free_address
 
 pytestmark = pytest.mark.e2e
 
-SHORTER = {"[1h]": "[6s]", "[30m]": "[4s]", "[7d:1h]": "[20s:1s]"}
 NAME = "EseKnownBadPage"
 
 
@@ -45,7 +44,7 @@ class Trial:
         )
         targets = [self.agent.address, self.second]
         self.prometheus: Prometheus = stack.enter_context(
-            start_prometheus(folder / "prometheus", targets, alertmanager, shorter=SHORTER)
+            start_prometheus(folder / "prometheus", targets, alertmanager)
         )
         self.prometheus.wait_for_value('ese_known_bad_pages{kind="uncorrectable"}', 0)
         write_bad_page(self.log, utc_now(), page=4711)
@@ -55,9 +54,7 @@ class Trial:
     def dies(self) -> None:
         """The agent is killed, and nothing that it said is in sight any more."""
         self.agent.kill()
-        said = (
-            "last_over_time(ese_known_bad_pages[6s]) or last_over_time(esewatch_host_caught_up[6s])"
-        )
+        said = "ese_finding or esewatch_host_caught_up"
         wait_for("nothing is known", lambda: not self.prometheus.query(said))
         self.prometheus.wait_for_evaluations(5)
 

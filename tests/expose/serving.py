@@ -54,10 +54,11 @@ class FakeDaemon:
     def database(self, computer: str, database: str) -> DatabasePage | None:
         return self._shown.database(self.state, computer, database)
 
-    def forget(self, computer: str, database: str) -> None:
+    def forget(self, computer: str, database: str) -> bool:
         if (computer, database) not in self.state.databases:
             raise EsewatchError(f"no database {database} is known on {computer}")
         self.forgotten.append((computer, database))
+        return True
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
         if (computer, database) not in self.state.databases:

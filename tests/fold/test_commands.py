@@ -7,12 +7,13 @@ from esewatch.advice.history.pass_views import failed_tasks
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import default_settings
 from esewatch.expose.metrics.snapshot import families
-from esewatch.fold.commands import acknowledge, forget, succeed
+from esewatch.fold.commands import Acknowledged, acknowledge, forget, succeed
 from esewatch.fold.databases.integrity import count_pages, io_errors, known_bad_pages
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.engine_errors import dealt_with, open_errors
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.state import UNLOCATED, SourceState
+from esewatch.fold.state.stated import STATED_SECONDS, Stated
 from esewatch.model import Batch, EsewatchError, PagesScanned, Record
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
 
@@ -230,3 +231,45 @@ def test_a_page_that_is_dealt_with_leaves_the_errors_of_its_instance_open() -> N
 
     assert acknowledge(folder, "ex01", LABEL, [17]).errors == 0
     assert dealt_with(the_database(folder)) == {}
+
+
+ENDS_OF = {"database": ["known_bad_page critical"], "ese_instance": ["io_error critical"]}
+OWN_INSTANCE = ("ex01", "sg06")
+
+
+def test_an_acknowledgement_states_that_nothing_of_it_stands_even_if_nothing_was_known() -> None:
+    """Semantics 7: an agent states 0 on `ack` and `forget`, also of what it does not know: one
+    without its old journal ends what another one stated."""
+    folder = folder_of([event(700, 0)])
+    acknowledge(folder, "ex01", LABEL, [], ends=ENDS_OF)
+
+    assert folder.state.stated["ex01", LABEL].over == {"known_bad_page critical": STATED_SECONDS}
+    assert folder.state.stated_instances[OWN_INSTANCE].over == {"io_error critical": STATED_SECONDS}
+    changed = {("stated", "ex01", LABEL), ("stated_instance", *OWN_INSTANCE)}
+    assert changed <= folder.changed
+
+
+def test_an_acknowledgement_of_some_pages_states_nothing_of_the_rest() -> None:
+    folder = folder_of([event(474, 0, fields={"page_number": 17, "error": -1018})])
+    acknowledge(folder, "ex01", LABEL, [17], ends=ENDS_OF)
+
+    assert folder.state.stated == {}
+
+
+@pytest.mark.parametrize("computer", ["ex09", "EX09"])
+def test_a_database_that_is_not_known_is_stated_to_be_over_if_its_computer_is_named(
+    computer: str,
+) -> None:
+    for path in ("E:\\MDB06\\Priv06.edb", LABEL):
+        folder = folder_of([event(700, 0)])
+        done = acknowledge(folder, computer, path, [], ends=ENDS_OF)
+
+        assert done == Acknowledged(0, unknown=True)
+        over = {("ex09", LABEL): Stated(over={"known_bad_page critical": STATED_SECONDS})}
+        assert folder.state.stated == over
+        forget(folder, computer, path, ENDS_OF)
+        assert folder.state.stated == over
+        with pytest.raises(EsewatchError, match="no database"):
+            acknowledge(folder, computer, path, [17], ends=ENDS_OF)
+    with pytest.raises(EsewatchError, match="no database"):
+        acknowledge(folder, "", "e:\\other.edb", [], ends=ENDS_OF)

@@ -15,6 +15,8 @@ ALERT_FILES = tuple(sorted((ROOT / "alerts").glob("*.yml")))
 RUNBOOKS = ROOT / "docs" / "runbooks"
 GOLDEN = ROOT / "tests" / "golden" / "exposition.prom"
 ADDED_BY_PROMETHEUS = {"job", "instance"}
+OF_SITES = {"site"}
+"""Labels that targets may have, and rules keep apart what differs by them."""
 OF_ALERTS = {"alertname", "alertstate", "alertgroup", "severity"}
 """Labels that the series ALERTS has beside those of the alert; vmalert adds the group."""
 
@@ -88,19 +90,33 @@ def recorded() -> set[str]:
     return {rule["record"] for rule in recording_rules()}
 
 
+@cache
+def made_of(name: str) -> Any:
+    """The parsed expression of a recorded series; without the parts in which it goes on by itself.
+
+    Raises KeyError where no rule records it.
+    """
+    node = promql_parser.parse({r["record"]: r["expr"] for r in recording_rules()}[name])
+    while isinstance(node, promql_parser.BinaryExpr) and str(node.op) == "or":
+        if name not in {selector.metric for selector in uses(str(node.rhs)).selectors}:
+            break
+        node = node.lhs
+    return node
+
+
 def subject(expression: str) -> set[str]:
     """The metrics that an expression begins with, in each of its alternatives.
 
     Recorded series are followed to the metrics that they are made of.
     """
-    made = {rule["record"]: rule["expr"] for rule in recording_rules()}
+    made = recorded()
 
     def first(node: Any) -> set[str]:
         if isinstance(node, promql_parser.BinaryExpr):
             left = first(node.lhs)
             return left | first(node.rhs) if str(node.op) == "or" or not left else left
         if isinstance(node, promql_parser.VectorSelector):
-            return subject(made[node.name]) if node.name in made else {str(node.name)}
+            return first(made_of(node.name)) if node.name in made else {str(node.name)}
         if isinstance(node, promql_parser.MatrixSelector):
             return first(node.vector_selector)
         if isinstance(node, promql_parser.Call):
@@ -150,9 +166,9 @@ def unknown(expression: str) -> Iterator[str]:
             yield f"metric {selector.metric!r}"
             continue
         for label, _ in selector.matchers:
-            if label not in allowed | ADDED_BY_PROMETHEUS:
+            if label not in allowed | ADDED_BY_PROMETHEUS | OF_SITES:
                 yield f"label {label!r} of {selector.metric}"
     everywhere = frozenset().union(*known.values()) | ADDED_BY_PROMETHEUS | OF_ALERTS
-    everywhere |= made_labels(expression)
+    everywhere |= made_labels(expression) | OF_SITES
     for label in wanted.labels - everywhere:
         yield f"label {label!r}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import promql_parser as ql
 
-from tests.rules.expressions import GOLDEN
+from tests.rules.expressions import GOLDEN, OF_SITES
 from tests.rules.shapes import (
     ABSENCE,
     COMPARISONS,
@@ -152,7 +152,7 @@ def _wrong_join(node: Any, left: Shape, right: Shape) -> Iterator[str]:
             yield f"{name} without on between {_names(left)} and {_names(right)}"
         return
     for side, found in (("left", left), ("right", right)):
-        if missing := on - found.certain:
+        if missing := on - found.certain - OF_SITES:
             yield f"{name} on {', '.join(sorted(missing))}, which the {side} side lacks"
     if name in SETS:
         return

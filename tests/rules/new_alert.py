@@ -7,7 +7,10 @@ from pathlib import Path
 from tests.rules.check_alert import OF_DATABASE, OPEN, SEVERITIES, head_line
 from tests.rules.expressions import ROOT
 
-_RUNBOOKS = "https://esewatch.example.com/runbooks"
+_RUNBOOKS = (
+    """{{ with query "esewatch_web_info" }}{{ . | sortByLabel "instance" | first"""
+    """ | label "external_url" }}{{ else }}https://esewatch.example.com{{ end }}/runbooks"""
+)
 _LINK = (
     """'{{{{ with query "site:esewatch_links:info" }}}}{{{{ . | first | label "{label}" }}}}"""
     """{{{{ else }}}}{base}{{{{ end }}}}"""

@@ -12,14 +12,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Collection, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.rules import latched
-from tests.rules.expressions import document_of
+from tests.rules.expressions import alerts, document_of
 from tests.rules.needed import name_of, named, needed, seconds
 from tests.support.patience import PATIENCE
 from tests.support.tools import require
@@ -82,7 +81,10 @@ def _made() -> tuple[Path, ...]:
     folder = Path(tempfile.mkdtemp(prefix="esewatch-cases-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     files = []
-    for name, document in chain.from_iterable(map(latched.documents, latched.TABLE)):
+    severities: dict[str, set[str]] = {}
+    for rule in alerts():
+        severities.setdefault(rule["alert"], set()).add(rule["labels"]["severity"])
+    for name, document in latched.documents(severities):
         document["rule_files"] = [str((FOLDER / file).resolve()) for file in document["rule_files"]]
         files.append(folder / f"{name}_test.yml")
         write(document, files[-1])

@@ -12,6 +12,8 @@ from tests.rules.expressions import (
     OF_ALERTS,
     alerts,
     golden,
+    made_of,
+    recorded,
     recording_rules,
 )
 
@@ -30,6 +32,8 @@ KEYS = {
 """Metrics with traits as labels, and the labels that the traits depend on."""
 
 
+EITHER = ("ese_finding", "database", "ese_instance")
+"""A metric of which each element has one of these labels alone."""
 PHASE_OF_LOGS = ("ese_io_latency_seconds", "file", "log", "phase")
 """Logs are written in one phase only and read in the other, so the operation says it all."""
 
@@ -87,11 +91,6 @@ def shape(node: Any) -> Shape:
 
 
 @cache
-def _recorded() -> dict[str, str]:
-    return {rule["record"]: rule["expr"] for rule in recording_rules()}
-
-
-@cache
 def _labels_of(name: str) -> frozenset[str]:
     """Those that the recording rule itself gives."""
     return frozenset().union(
@@ -102,8 +101,8 @@ def _labels_of(name: str) -> frozenset[str]:
 def _selector(node: Any) -> Shape:
     fixed = {m.name: m.value for m in node.matchers.matchers if str(m.op).endswith(".Equal")}
     equal = {name for name, value in fixed.items() if value}
-    if node.name in _recorded():
-        made = shape(ql.parse(_recorded()[node.name]))
+    if node.name in recorded():
+        made = shape(made_of(node.name))
         added = _labels_of(node.name)
         certain, possible = made.certain | added, made.possible | added
         return Shape(True, certain, possible, (made.key | added) - equal)
@@ -113,6 +112,9 @@ def _selector(node: Any) -> Shape:
         labels = frozenset({*ADDED_BY_PROMETHEUS, OF_THE_SITE})
     else:
         labels = golden()[node.name] | ADDED_BY_PROMETHEUS | {OF_THE_SITE}
+    there = {m.name for m in node.matchers.matchers if str(m.op).endswith(".NotEqual")}
+    if node.name == EITHER[0] and there & {*EITHER[1:]}:
+        labels -= {*EITHER[1:]} - there
     key = KEYS.get(node.name, labels) - equal - {OF_THE_SITE}
     metric, label, value, told = PHASE_OF_LOGS
     if node.name == metric and (label, value) in {
@@ -239,8 +241,9 @@ def is_condition(node: Any) -> bool:
     """
     node = bare(node)
     if isinstance(node, ql.VectorSelector):
-        made = _recorded().get(node.name or "")
-        return node.name in THERE_ONLY_WHEN_TRUE or bool(made and is_condition(ql.parse(made)))
+        if node.name in recorded():
+            return is_condition(made_of(node.name))
+        return node.name in THERE_ONLY_WHEN_TRUE
     if isinstance(node, ql.MatrixSelector):
         return is_condition(node.vector_selector)
     if isinstance(node, ql.Call):

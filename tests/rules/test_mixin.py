@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from esewatch.advice.alerts import LEVELS
 from scripts.mixin import ROOT, SHIPPED, main
 from tests.rules import promtool
 from tests.rules.expressions import golden, uses
@@ -17,7 +18,9 @@ from tests.support.tools import require
 
 NORTH = "cluster"
 CONFIG = '_config:\n  selector: cluster=~"north|n\\\\d"\n  job: ese-north\n'
-SERIES = frozenset(golden()) | {"up", "ALERTS"}
+HELD = {f"{level}:ese_finding:held" for level in LEVELS}
+"""What goes on by itself: it must keep nothing of another site."""
+SERIES = frozenset(golden()) | {"up", "ALERTS", *HELD}
 
 
 @pytest.fixture(scope="module")
@@ -111,18 +114,19 @@ def test_variables_of_a_dashboard_list_what_is_of_the_site(north: Path) -> None:
 
 
 def test_the_rules_of_a_site_fire_for_it_alone(north: Path, tmp_path: Path) -> None:
-    bad = '{computer="ex01",database="a",instance="ex01:19703",job="ese-north",kind="uncorrectable"'
+    target = 'computer="ex01",database="a",instance="ex01:19703",job="ese-north"'
+    bad = f'{{{target},finding="known_bad_page",severity="critical"'
     up = 'up{instance="ex01:19703",job='
     series = [
-        {"series": f'ese_known_bad_pages{bad},cluster="n1"}}', "values": "1x30"},
-        {"series": f'ese_known_bad_pages{bad},cluster="south"}}', "values": "1x30"},
+        {"series": f'ese_finding{bad},cluster="n1"}}', "values": "1x30"},
+        {"series": f'ese_finding{bad},cluster="south"}}', "values": "1x30"},
         {"series": f'{up}"ese-north",cluster="north"}}', "values": "0x30"},
         {"series": f'{up}"ese-north",cluster="south"}}', "values": "0x30"},
         {"series": f'{up}"esewatch",cluster="north"}}', "values": "0x30"},
     ]
     of_north = {"job": "ese-north"}
     page = {**of_north, "cluster": "n1", "computer": "ex01", "database": "a"}
-    page |= {"kind": "uncorrectable", "severity": "critical"}
+    page |= {"finding": "known_bad_page", "severity": "critical"}
     down = {**of_north, "cluster": "north", "instance": "ex01:19703", "severity": "warning"}
     cases = [
         {"eval_time": "20m", "alertname": name, "exp_alerts": [{"exp_labels": labels}]}
@@ -140,13 +144,10 @@ def test_an_alert_of_one_site_is_not_kept_by_the_rules_of_another(tmp_path: Path
         (site / "site.yml").write_text(f"_config: {{selector: 'cluster=\"{site.name}\"'}}\n")
         assert main([str(site / "site.yml"), str(site)]) == 0
     target = 'computer="ex01",instance="ex01:19703",job="esewatch",cluster="south"'
-    of_page = 'database="a",kind="uncorrectable"'
-    series = [
-        {"series": f"ese_known_bad_pages{{{target},{of_page}}}", "values": "1x30 0x90"},
-        {"series": f"esewatch_host_caught_up{{{target}}}", "values": "1x120"},
-    ]
+    of_page = 'database="a",finding="known_bad_page",severity="critical"'
+    series = [{"series": f"ese_finding{{{target},{of_page}}}", "values": "1x30 0x90"}]
     page = {"job": "esewatch", "cluster": "south", "computer": "ex01", "database": "a"}
-    page |= {"kind": "uncorrectable", "severity": "critical"}
+    page |= {"finding": "known_bad_page", "severity": "critical"}
     name = "EseKnownBadPage"
     cases = [
         {"eval_time": "20m", "alertname": name, "exp_alerts": [{"exp_labels": page}]},
@@ -162,7 +163,8 @@ def _run(
     """The cases, with the alerts of all these sites in one Prometheus."""
     names = []
     for site in sites:
-        for file in sorted((site / "alerts").glob("*.yml")):
+        held = site / "rules" / "findings.rules.yml"
+        for file in (held, *sorted((site / "alerts").glob("*.yml"))):
             rules = promtool.without_texts(yaml.safe_load(file.read_text()))
             names.append(f"{site.name}-{file.name}")
             (folder / names[-1]).write_text(yaml.safe_dump(rules))

@@ -11,7 +11,7 @@ from tests.rules.promtool import TESTS, prepare
 from tests.rules.promtool import run as ask_promtool
 
 SLOW = pytest.mark.slow
-QUICK = {"integrity_test"}
+QUICK = {"findings_test"}
 each_file = pytest.mark.parametrize(
     ("path", "exact"),
     [
@@ -26,8 +26,6 @@ ADDS_UP_WORKERS = {
 LATER = {
     # What the last worker reported stands for up to an hour, as through a restart: what was over at
     # that moment ends later, and what it hid begins later.
-    "failures that the engine reports are a ticket for each kind, until they are over,"
-    " through a restart of the agent",
     "a failed pass is not told while the logs of the computer are not read to the end",
     # It takes 35 minutes of a worker's own until a fall of free space is reported.
     "of a few minutes nothing is said",
@@ -36,8 +34,6 @@ LATER = {
     "three slow requests within an hour are a ticket, reads and writes together",
     # Its median is of what it reported itself, so that it comes a minute earlier.
     "reads that were half as slow before and are after it are told (critical) while it lasts",
-    # The new worker begins with the count of the old one: it has no sample from before the burst.
-    "hung requests page when an agent that did not answer for a quarter of an hour is back",
     # It is about the workers.
     "what a worker owned that died is told after a quarter of an hour, until another one has it",
 }

@@ -11,7 +11,9 @@ from typing import Any, get_args
 import promql_parser
 import pytest
 
+from esewatch.advice.alerts import HELD, LEVELS, MORE, Level, expression, held
 from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.findings.details import DETAILS
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.window.window import ACTIONS
 from esewatch.cli import main
@@ -20,7 +22,6 @@ from esewatch.fold.instances.backups import BACKUP_EVENTS
 from esewatch.fold.state.damage import EXPOSED_KINDS
 from esewatch.fold.state.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS
 from esewatch.model import Task
-from tests.rules import latched
 from tests.rules.check_alert import runbook_end
 from tests.rules.expressions import (
     ADDED_BY_PROMETHEUS,
@@ -54,7 +55,7 @@ VOCABULARY = {
     "task": set(get_args(Task)),
     "model": set(get_args(Model)),
     "tier": set(get_args(Tier)),
-    "finding": set(FINDINGS),
+    "finding": {*FINDINGS, *DETAILS},
     "verdict": set(VERDICTS),
     "confidence": {"p50", "p90"},
     "action": set(ACTIONS),
@@ -69,6 +70,8 @@ VOCABULARY = {
     "alertname": {rule["alert"] for rule in alerts()},
     "alertstate": {"firing"},
     "ese_instance": {""},
+    "database": {""},
+    "site": {""},
     "severity": {"critical", "warning"},
     "physical_only": {"false", "true"},
 }
@@ -76,7 +79,12 @@ LINK = (
     '{{{{ with query "site:esewatch_links:info" }}}}{{{{ . | first | label "{}" }}}}'
     "{{{{ else }}}}{}{{{{ end }}}}"
 )
-RUNBOOK_BASE = LINK.format("runbooks", "https://esewatch.example.com/runbooks")
+RUNBOOK_BASE = LINK.format(
+    "runbooks",
+    '{{ with query "esewatch_web_info" }}{{ . | sortByLabel "instance" | first | label'
+    ' "external_url" }}{{ else }}https://esewatch.example.com{{ end }}/runbooks',
+)
+"""The site's, else those of an agent that lives."""
 BOARD_BASE = LINK.format("grafana", "http://localhost:3000")
 
 HARMFUL = {
@@ -130,54 +138,27 @@ def test_promtool_accepts_the_rules_with_all_lints(path: Path) -> None:
     assert re.search(rf"SUCCESS: {len(rules_of(path))} rules found", done.stdout + done.stderr)
 
 
-def is_like_another(path: Path) -> bool:
-    """The rules are those of another alert, or of another kind of the same alert."""
-    alert = re.match(r"(?:latched|returns)_([A-Za-z]+)", path.stem)
-    return path.stem == "latched_EseKnownBadPage_lost_flush_test" or (
-        alert is not None and alert[1] in latched.LIKE
-    )
+@of_each(sorted(HELD))
+def test_an_alert_that_carries_a_finding_judges_nothing(alert: str) -> None:
+    found = [rule for rule in alerts() if rule["alert"] == alert]
+
+    assert found
+    for rule in found:
+        carried = [f"{level}:ese_finding:held" for level in HELD[alert]]
+        if alert in MORE:
+            assert rule["labels"]["severity"] == "critical" or carried[0] in rule["expr"]
+        else:
+            assert rule["expr"].strip() == expression(alert, rule["labels"]["severity"])
 
 
-def rules_but_for_name_and_kind(alert: str) -> list[tuple[str, dict[str, Any]]]:
-    """Each with the name of its group."""
-    (kind,) = (each.subject["kind"] for each in latched.TABLE if each.alert == alert)
-    found = [
-        (group["name"], {**rule, "annotations": {}})
-        for path in ALERT_FILES
-        for group in document_of(path)["groups"]
-        for rule in group["rules"]
-        if rule["alert"] == alert
-    ]
-    text = json.dumps(found)
-    assert alert in text and f'kind=\\"{kind}\\"' in text
-    same: list[tuple[str, dict[str, Any]]] = json.loads(
-        text.replace(alert, "NAME").replace(kind, "KIND")
-    )
-    return same
+@of_each(LEVELS)
+def test_what_is_held_is_what_the_alerts_carry(level: Level) -> None:
+    (found,) = [rule for rule in recording_rules() if rule["record"] == f"{level}:ese_finding:held"]
+
+    assert f'ese_finding{{{level}!="",finding=~"{"|".join(held(level))}"}}' in found["expr"]
 
 
-@of_each(sorted(latched.LIKE))
-def test_rules_that_are_like_those_of_another_alert_are_the_same(alert: str) -> None:
-    found = rules_but_for_name_and_kind(alert)
-
-    assert len(found) == 2
-    assert found == rules_but_for_name_and_kind(latched.LIKE[alert])
-
-
-def test_the_rules_of_a_bad_page_name_no_kind_but_the_corrected() -> None:
-    found = [rule["expr"] for rule in alerts() if rule["alert"] == "EseKnownBadPage"]
-
-    assert len(found) == 2
-    assert [each for each in found if "kind=" in each or "lost_flush" in each] == []
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=path.stem, marks=pytest.mark.slow if is_like_another(path) else ())
-        for path in TESTS
-    ],
-)
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
 def test_promtool_cases_pass(path: Path, tmp_path: Path) -> None:
     done = ask_promtool(prepare(path, tmp_path))
 

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -23,17 +24,19 @@ def link(folder: Path, computer: str, database: str) -> str:
     site = yaml.safe_load((ROOT / "rules" / "site" / "site.rules.yml").read_text())
     site["groups"][0]["rules"][0]["labels"]["runbooks"] = AGENT
     promtool.write(site, folder / "site.yml")
-    labels = {"computer": computer, "database": database, "kind": "uncorrectable"}
+    labels = {"computer": computer, "database": database, "finding": "known_bad_page"}
+    labels |= {"severity": "critical"}
     target = {**labels, "instance": "ex01:19703", "job": "esewatch"}
     series = ",".join(f"{name}={json.dumps(value)}" for name, value in target.items())
     case = {"eval_time": "20m", "alertname": "EseKnownBadPage", "exp_alerts": []}
     asked = {
         "interval": "1m",
-        "input_series": [{"series": f"ese_known_bad_pages{{{series}}}", "values": "1x30"}],
+        "input_series": [{"series": f"ese_finding{{{series}}}", "values": "1x30"}],
         "alert_rule_test": [case],
     }
-    files = [str(folder / "site.yml"), str(ROOT / "alerts" / "integrity.yml")]
-    document = {"rule_files": files, "evaluation_interval": "1m", "tests": [asked]}
+    rules = [ROOT / "rules" / "findings.rules.yml", ROOT / "alerts" / "integrity.yml"]
+    document: dict[str, Any] = {"rule_files": [str(folder / "site.yml"), *map(str, rules)]}
+    document |= {"evaluation_interval": "1m", "tests": [asked]}
     promtool.write(document, folder / "link_test.yml")
     done = promtool.run([folder / "link_test.yml"])
     (found,) = _LINK.findall(done.stdout + done.stderr)

@@ -22,6 +22,7 @@ from esewatch.advice.base.finding import (
     unexplained_error,
 )
 from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.findings.details import Around, Detail, failing_devices, of_database
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.findings.risk import at_risk
 from esewatch.advice.findings.scan_collisions import (
@@ -61,6 +62,7 @@ from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_d
 from esewatch.advice.window.ratio import Ratio, judged_ratio
 from esewatch.advice.window.window import WindowAdvice, instance_advice, window_advice
 from esewatch.config import Policy, Settings, policy_for
+from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.engine_errors import acknowledgements
 from esewatch.fold.passes.passes import TaskView, views_in
@@ -156,27 +158,27 @@ def together(
     entries = dict(zip(judged, ledgers(copies, now, begins), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
     staggered = _staggered(state, settings, known, entries, now)
-    beside = staggered.findings
     for found in (slowing_backups(state, known, now), small_caches(state, settings, known, now)):
         for key, finding in found.items():
-            beside.setdefault(key, []).append(finding)
+            staggered.findings.setdefault(key, []).append(finding)
     blind = blind_computers(state.sources.values())
     acknowledged = acknowledgements(state.databases[key] for key in known)
+    failing = failing_devices(known.values(), _devices(state, settings, known), now)
     made = []
     for key, each in known.items():
         entry = state.databases[key]
         own_instance = instance_key(entry)
         instance = state.instances.get(own_instance)
-        risk = None
-        if each.tier == "watched":
-            most = judged[key].version_buckets
-            risk = at_risk(instance, acknowledged[own_instance], most, now, entry)
+        most, dealt = judged[key].version_buckets, acknowledged[own_instance]
+        is_watched = each.tier == "watched"
+        risk = at_risk(instance, dealt, most, now, entry) if is_watched else None
         # Some findings may be over where the logs are not read to their end.
         over = IN_THE_LOG if each.computer in blind else frozenset()
         own = [found for found in judged[key].findings if found.finding not in over]
-        not_heard = [each.finding for each in (unheard[key],) if each is not None]
-        others = (*own, *beside.get(key, ()), *filter(None, (risk,)), *not_heard)
+        told = (*own, *staggered.findings.get(key, ()), *filter(None, (risk,)))
+        others = told if (silent_now := unheard[key]) is None else (*told, silent_now.finding)
         policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
+        around = Around(entry, instance, entries[key], key in failing)
         made.append(
             _judgement(
                 judged[key],
@@ -185,6 +187,7 @@ def together(
                 _findings(each, entries[key], others, now),
                 now,
                 stale=blind.get(each.computer, ""),
+                details=of_database(each, around, now),
                 ratio=judged_ratio(instance, policy, windows[key]) if is_window else None,
                 collisions=staggered.collisions.get(key, ()),
                 slot=staggered.slots.get(key),
@@ -201,6 +204,7 @@ def _judgement(
     now: float,
     *,
     stale: str,
+    details: tuple[Detail, ...],
     ratio: Ratio | None,
     collisions: tuple[str, ...],
     slot: ScanSlot | None,
@@ -225,6 +229,7 @@ def _judgement(
         verdict=verdict(told, findings, unproven=bool(unproven), blind=bool(stale)),
         reasons=reasons_of(told, of.bad_pages, of.damage, findings, unproven=unproven, stale=stale),
         stale=stale,
+        details=details,
         ratio=ratio,
         collisions=collisions,
         slot=slot,
@@ -284,6 +289,20 @@ def _defrag_within(of: History, policy: Policy) -> float | None:
     if of.model == "window":
         return None if of.role == "passive" else policy.defrag_complete_within
     return allowed_seconds(of) if of.model == "garbage_collection" else None
+
+
+def _devices(
+    state: State, settings: Settings, known: Mapping[DatabaseKey, History]
+) -> dict[DatabaseKey, str]:
+    """The known devices of those with corrected pages."""
+    found = {}
+    for key, each in known.items():
+        if any(page.kind == "corrected" for page in each.bad_pages):
+            host = state.hosts.get(key[0])
+            volumes = host.volumes if host is not None else {}
+            if (device := device_of(state.databases[key], volumes, settings)) is not None:
+                found[key] = device
+    return found
 
 
 class _Staggered(NamedTuple):

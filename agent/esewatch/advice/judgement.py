@@ -12,6 +12,7 @@ from esewatch.advice.base.finding import (
     counted,
 )
 from esewatch.advice.base.maintenance_model import Model
+from esewatch.advice.findings.details import Detail
 from esewatch.advice.findings.scan_schedule import ScanSlot
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import (
@@ -55,6 +56,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The instance, where it has several databases: the reasons mention it."""
     ratio: Ratio | None = None
     """None unless the model is `window`: no other model is judged by it."""
+    details: tuple[Detail, ...] = ()
+    """The parts of its findings that have an alert of their own."""
     collisions: tuple[str, ...] = ()
     """Databases that were scanned at the same time on the same disks."""
     slot: ScanSlot | None = None

@@ -44,6 +44,8 @@ class AgentHealth:
         """Part -> number of its failures."""
         self._reload_successful = True
         self._reloaded = now
+        self.external_url = ""
+        """The address of its pages; empty while it serves nothing."""
 
     def reloaded(self, now: float) -> None:
         self._reload_successful = True
@@ -62,6 +64,8 @@ class AgentHealth:
         None for never."""
         out = Samples()
         out.add("esewatch_snapshot_timestamp_seconds", {}, made)
+        if self.external_url:
+            out.add("esewatch_web_info", {"external_url": self.external_url}, 1)
         out.add("esewatch_config_last_reload_successful", {}, int(self._reload_successful))
         out.add("esewatch_config_last_reload_success_timestamp_seconds", {}, self._reloaded)
         if self._web is not None:

@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 from esewatch.fold.commands import known
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
+from esewatch.model import EsewatchError
 
 
 @runtime_checkable
@@ -41,6 +42,7 @@ def together(states: Sequence[State]) -> State:
         whole.devices |= state.devices
         whole.sql_databases |= state.sql_databases
         whole.stated |= state.stated
+        whole.stated_instances |= state.stated_instances
         whole.dropped |= state.dropped
         whole.databases_dropped += state.databases_dropped
         if whole.databases.keys().isdisjoint(state.databases):
@@ -58,8 +60,14 @@ def _heard(state: State) -> float:
 
 
 def folder_of(folders: Sequence[Folder], computer: str, database: str) -> Folder:
-    """The folder that has the database which is shown. Raises EsewatchError: none has it."""
-    entry: Any = known(together([folder.state for folder in folders]), computer, database)
+    """The folder that has the database which is shown; of one that none has, but whose computer
+    is named, the first. Raises EsewatchError: none has it."""
+    try:
+        entry: Any = known(together([folder.state for folder in folders]), computer, database)
+    except EsewatchError:
+        if not computer:
+            raise
+        return folders[0]
     key = (entry.computer, entry.database)
     return next(
         folder

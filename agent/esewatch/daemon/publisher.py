@@ -3,11 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from prometheus_client.core import Metric
 
+from esewatch.advice.alerts import ENDS
 from esewatch.advice.base.left_out import LeftOut, without
+from esewatch.advice.findings.details import OfInstances, of_instances
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.judgement import Judgement
@@ -27,7 +29,6 @@ from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
-from esewatch.fold.state.stated import Stated
 from esewatch.journal import Journal
 from esewatch.model import Batch, JournalError, Source
 
@@ -151,18 +152,20 @@ class Publisher:
         if advised:
             with self._internal_errors.held("advice"):
                 judged = self._advisor.advise(shown, self.settings, now)
-                found += advice_families(judged, self._restate(judged))
+                instances = of_instances(shown, self.settings)
+                found += advice_families(judged, instances, self._restate(judged, instances))
                 self._internal_errors.left_out("advice", self._advisor.left_out)
         return found
 
-    def _restate(self, judged: Sequence[Judgement]) -> Mapping[DatabaseKey, Stated]:
+    def _restate(self, judged: Sequence[Judgement], instances: OfInstances) -> State:
         """State what stands and what is over, in each folder what it knows; returns all of it."""
         now = time.monotonic()
         passed, self._stated_at = now - (self._stated_at or now), now
         folders = self._folders()
         for folder in folders:
-            folder.changed.update(restate(folder.state, self.settings, judged, passed))
-        return together([folder.state for folder in folders]).stated
+            changed = restate(folder.state, self.settings, judged, instances, passed)
+            folder.changed.update(changed)
+        return together([folder.state for folder in folders])
 
     def _unread(self) -> list[str]:
         """Sources whose first reading is not done; one that cannot be read does not count."""
@@ -197,25 +200,35 @@ class Publisher:
         return self._page_cache
 
     @property
+    def external_url(self) -> str:
+        """The address of its pages."""
+        return self._health.external_url
+
+    @external_url.setter
+    def external_url(self, url: str) -> None:
+        self._health.external_url = url
+
+    @property
     def journal(self) -> tuple[int, int] | None:
         """Device and number of the journal."""
         return self._journal.number
 
-    def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known, JournalError when that is not
+    def forget(self, computer: str, database: str) -> bool:
+        """Drop a database; see `forget`. Raises EsewatchError, JournalError when that is not
         stored."""
         with self._lock:
             folder = folder_of(self._folders(), computer, database)
-            forget(folder, computer, database)
+            known = forget(folder, computer, database, ENDS)
             self._commit_command(folder)
         self._publish()
+        return known
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
         """Acknowledge known bad pages; see `acknowledge`. Raises JournalError, too, as `forget`."""
         with self._lock:
             told = surroundings(self._state(), self.settings)
             folder = folder_of(self._folders(), computer, database)
-            done = acknowledge(folder, computer, database, pages, told)
+            done = acknowledge(folder, computer, database, pages, told, ends=ENDS)
             self._commit_command(folder)
         self._publish()
         return done

@@ -1,7 +1,10 @@
 """Commands that change the state: forget a database, acknowledge bad pages, reconfigure sources."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from math import inf
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -15,29 +18,87 @@ from esewatch.fold.databases.integrity import (
     restored_bad_pages,
 )
 from esewatch.fold.folder import Folder
+from esewatch.fold.identity.identity import database_label
 from esewatch.fold.identity.owners import instance_key, instances_on
-from esewatch.fold.instances.engine_errors import dealt_with, open_of
+from esewatch.fold.instances.engine_errors import ENGINE_ERRORS, dealt_with, open_of
 from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.state import acknowledgements as of
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.damage import known_damage
-from esewatch.fold.state.state import UNLOCATED, Database, Instance, State
-from esewatch.fold.state.stated import restated
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import UNLOCATED, BadPage, Database, Instance, State
+from esewatch.fold.state.stated import STATED_SECONDS, Stated, restated
 from esewatch.model import EsewatchError
 from esewatch.names import visible
 
 AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)
 
 
-def forget(folder: Folder, computer: str, database: str) -> None:
-    """Drop a database from the state, and state that what stood of it is over. Raises EsewatchError
-    when it is not known."""
-    entry = known(folder.state, computer, database)
-    folder.forget(entry.computer, entry.database)
-    key = (entry.computer, entry.database)
-    if (stated := folder.state.stated.get(key)) is not None:
-        folder.state.stated[key] = restated(stated, (), 0.0)
-        folder.changed.add(("stated", *key))
+Ends = Mapping[str, Iterable[str]]
+"""By `database` and `ese_instance`, the findings (name and severity) that a command ends."""
+
+
+def forget(folder: Folder, computer: str, database: str, ends: Ends = MappingProxyType({})) -> bool:
+    """Drop a database from the state, and state that what stood of it is over, and that nothing of
+    `ends` stands. False where it is not known and its computer is named: that alone is stated.
+    Raises EsewatchError where it is not named."""
+    unknown = _unknown(folder.state, computer, database) if ends else None
+    if (key := unknown) is None:
+        entry = known(folder.state, computer, database)
+        folder.forget(entry.computer, entry.database)
+        if isinstance(entry, Database):
+            _forget_errors(folder, entry)
+        key = (entry.computer, entry.database)
+    stated = folder.state.stated.get(key)
+    over = restated(stated, (), 0.0).over if stated is not None else {}
+    folder.state.stated[key] = Stated(over=over)
+    _state_over(folder, key, ends)
+    return unknown is None
+
+
+def _unknown(state: State, computer: str, database: str) -> DatabaseKey | None:
+    """The key of a database that is not known, where its computer is named; else None."""
+    try:
+        known(state, computer, database)
+    except EsewatchError:
+        return (computer.lower(), database_label(database) or database) if computer else None
+    return None
+
+
+def _state_over(folder: Folder, key: DatabaseKey, ends: Ends) -> None:
+    """State for a day that nothing of `ends` stands: not of a database, nor of its instance. What
+    still stands is stated again with the next snapshot."""
+    owner = folder.state.databases.get(key)
+    tables = [(folder.state.stated, key, "stated", ends.get("database", ()))]
+    if owner is not None:
+        of_instance = ends.get("ese_instance", ())
+        own = instance_key(owner)
+        tables.append((folder.state.stated_instances, own, "stated_instance", of_instance))
+    for table, place, row, names in tables:
+        before = table.get(place) or Stated()
+        over = {**before.over, **dict.fromkeys(names, STATED_SECONDS)}
+        if over or before.standing:
+            table[place] = Stated(standing=before.standing, over=over)
+            folder.changed.add((row, *place))
+        else:
+            table.pop(place, None)
+
+
+def _forget_errors(folder: Folder, entry: Database) -> None:
+    """Drop the errors of its instance that were acknowledged by its name, all with the last of its
+    databases: nobody could acknowledge them any more."""
+    key = instance_key(entry)
+    if (instance := folder.state.instances.get(key)) is None:
+        return
+    last = not any(instance_key(each) == key for each in folder.state.databases.values())
+    seen = dict.fromkeys(ENGINE_ERRORS, inf) if last else dealt_with(entry)
+    for kind, times in instance.error_times.items():
+        del times[: bisect_right(times, seen.get(kind, 0.0))]
+    if last:
+        instance.failures.clear()
+        instance.damage.clear()
+        instance.io_error_times.clear()
+    folder.changed.add(("instance", *key))
 
 
 class Acknowledged(NamedTuple):
@@ -45,6 +106,8 @@ class Acknowledged(NamedTuple):
     damage: int = 0
     """Reports of damage that belongs to no page."""
     errors: int = 0
+    unknown: bool = False
+    """Nothing is known of the database: it was stated that nothing of it stands."""
     others: bool = False
     """Reads and writes that failed or hang, failures of maintenance, notices of other programs,
     errors without an explanation or repairs from other copies."""
@@ -56,14 +119,21 @@ def acknowledge(
     database: str,
     pages: Sequence[int],
     told: Callable[[Database], OutsideFacts] = lambda _: OutsideFacts(),
+    *,
+    ends: Ends = MappingProxyType({}),
 ) -> Acknowledged:
-    """Acknowledge known bad pages, all when none is named, with all else that is open.
+    """Acknowledge known bad pages; when none is named all of them, and all else that is open.
 
-    When none is named, all damage, all I/O errors, failures of its maintenance, the repairs from
-    other copies and the open errors of the instance are acknowledged too. Each thing is
-    acknowledged up to its own last time. `told` has the facts from the database's surroundings.
-    Raises EsewatchError when the database is not known or a page is not known bad.
+    That is all damage, all I/O errors, failures of its maintenance, the repairs from other copies
+    and the open errors of the instance. Each thing is acknowledged up to its own last time.
+    `told` has the facts from the database's surroundings. It is stated, too, that nothing of `ends`
+    stands; where the database is not known and its computer is named, that alone. Raises
+    EsewatchError when the database is not known or a page is not known bad.
     """
+    key = _unknown(folder.state, computer, database) if ends and not pages else None
+    if key is not None:
+        _state_over(folder, key, ends)
+        return Acknowledged(0, unknown=True)
     entry = _known(folder.state.databases.values(), computer, database)
     beside = told(entry)
     views = views_in(folder.state, entry)
@@ -73,14 +143,7 @@ def acknowledge(
         listed = ", ".join(map(str, unknown))
         raise EsewatchError(f"not a known bad page of {entry.database}: page {listed}")
     meant = [item for item in bad if not pages or item.page in pages]
-    places: dict[int, float] = {}
-    things: dict[str, float] = {}
-    for item in meant:
-        if item.page == UNLOCATED:
-            thing = of.unplaced(item.kind)
-            things[thing] = max(item.last, things.get(thing, 0.0))
-        else:
-            places[item.page] = max(item.last, places.get(item.page, 0.0))
+    places, things = _seen(meant)
     reports, errors, others = 0, 0, dict[str, float]()
     if not pages:
         if restored_bad_pages(entry, views, beside.around):
@@ -96,7 +159,23 @@ def acknowledge(
         things.update(others)
     if places or things:
         folder.acknowledge(entry.computer, entry.database, places, things)
-    return Acknowledged(count_pages(meant), reports, errors, bool(others) or of.RESTORE in things)
+    if not pages:
+        _state_over(folder, (entry.computer, entry.database), ends)
+    rest = bool(others) or of.RESTORE in things
+    return Acknowledged(count_pages(meant), reports, errors, others=rest)
+
+
+def _seen(meant: Iterable[BadPage]) -> tuple[dict[int, float], dict[str, float]]:
+    """The last times of bad pages by their number, and of those without one by their thing."""
+    places: dict[int, float] = {}
+    things: dict[str, float] = {}
+    for item in meant:
+        if item.page == UNLOCATED:
+            thing = of.unplaced(item.kind)
+            things[thing] = max(item.last, things.get(thing, 0.0))
+        else:
+            places[item.page] = max(item.last, places.get(item.page, 0.0))
+    return places, things
 
 
 def _others(

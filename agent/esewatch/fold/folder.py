@@ -28,6 +28,7 @@ from esewatch.fold.identity import dropped_names, identity
 from esewatch.fold.identity.computers import label_of
 from esewatch.fold.identity.entities import Entities, Entity, NoRoomError
 from esewatch.fold.identity.origins import origins
+from esewatch.fold.identity.owners import note_process
 from esewatch.fold.instances import engine_errors, instances, log_disks, restores, unexplained
 from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
@@ -461,6 +462,7 @@ class Folder(Entities):
         instance = self._instance(computer, name, named_by_event=True) if kind else None
         if kind is None or instance is None:
             return
+        note_process(instance, event.process)
         if kind == "io":
             bad_pages.note_io_error(instance, time)
         else:

@@ -78,6 +78,7 @@ _TYPES: dict[str, type[msgspec.Struct | bytes]] = {
     "database": Database,
     "sql_database": SqlDatabase,
     "stated": Stated,
+    "stated_instance": Stated,
 }
 
 _DROPPED: Any = tuple[int, dict[str, int]]
@@ -245,6 +246,7 @@ class Journal:
             "database": state.databases,
             "sql_database": state.sql_databases,
             "stated": state.stated,
+            "stated_instance": state.stated_instances,
         }
         try:
             for kind, first, second, value in self._rows_of("entity", "kind, first, second"):

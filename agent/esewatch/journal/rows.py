@@ -66,6 +66,8 @@ def _entity(state: State, kind: str, first: str, second: str) -> object | None:
         return state.recent.get(first, {}).get(int(second))
     if kind == "stated":
         return state.stated.get((first, second))
+    if kind == "stated_instance":
+        return state.stated_instances.get((first, second))
     if kind == "sql_database":
         return state.sql_databases.get((first, second))
     return (state.databases_dropped, state.dropped)

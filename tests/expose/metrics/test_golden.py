@@ -17,6 +17,7 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from esewatch.advice.advise import advise
+from esewatch.advice.findings.details import of_instances
 from esewatch.config import DatabaseRule, LogFiles, Policy, Settings, Window
 from esewatch.daemon.agent_health import AgentHealth
 from esewatch.expose.metrics.collectors.advice_families import advice_families
@@ -254,6 +255,7 @@ def _instance() -> Instance:
         },
         gap_seconds=3600.0,
         errors={"io": (2, NOW - DAY), "version_store": (1, NOW - HOUR)},
+        error_times={"io": [NOW - 2 * DAY, NOW - DAY]},
         backup_sets={"ntbackup": BackupTotals(48e9, HOUR, NOW - 7 * HOUR)},
         days=_days(),
         sampled_since=NOW - 90 * DAY,
@@ -377,8 +379,12 @@ def _snapshot(tmp_path: Path) -> Snapshot:
         kernel="compiled",
         proc=_fake_proc(tmp_path),
     )
-    figures = AgentHealth(NOW, _Web()).families(NOW, journal_set_aside=NOW - 2 * DAY)
-    advised = advice_families(advise(golden_state(), SETTINGS, NOW))
+    health = AgentHealth(NOW, _Web())
+    health.external_url = "https://esewatch.corp.example:19703"
+    figures = health.families(NOW, journal_set_aside=NOW - 2 * DAY)
+    state = golden_state()
+    details = of_instances(state, SETTINGS)
+    advised = advice_families(advise(state, SETTINGS, NOW), details, state)
     return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *advised, *own, *figures])
 
 
@@ -416,7 +422,9 @@ def test_no_sample_has_a_name_or_label_outside_the_catalogue(name: str) -> None:
         assert metric.documentation == row.help
         for sample in metric.samples:
             bucket = {"le"} if sample.name.endswith("_bucket") else set()
-            assert sample.labels.keys() == {*row.labels} | bucket
+            # A finding is of a database or of an instance.
+            either = {"database", "ese_instance"} if row.name == "ese_finding" else set[str]()
+            assert sample.labels.keys() | either == {*row.labels} | bucket
             assert sample.timestamp is None
             suffixes = ("_bucket", "_sum", "_count") if row.type == "histogram" else ("",)
             assert sample.name in {row.name + suffix for suffix in suffixes}

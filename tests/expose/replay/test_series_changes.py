@@ -511,8 +511,8 @@ def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Re
             moment = next(pending, None)
         folder.expire(step / 1000)
         judged = advise(folder.state, SETTINGS, step / 1000)
-        list(restate(folder.state, SETTINGS, judged, DAY))
-        made = advice_families(judged, folder.state.stated)
+        list(restate(folder.state, SETTINGS, judged, {}, DAY))
+        made = advice_families(judged, {}, folder.state)
         expected = sorted(str((s.name, s.labels, s.value)) for f in made for s in f.samples)
         assert told(replay, changes, step) == expected
     assert all(change.time % every == 0 for change in changes)

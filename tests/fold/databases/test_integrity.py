@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.fold.databases import bad_pages
+from esewatch.fold.databases import bad_pages, integrity
 from esewatch.fold.databases.bad_pages import ERROR_SLACK, MAX_ERROR_SPANS, MAX_SPARED
 from esewatch.fold.databases.integrity import (
     count_pages,
@@ -228,7 +228,7 @@ def test_a_page_beyond_a_thousand_costs_no_walk_through_them(
 ) -> None:
     folder = folder_of([mismatch(page, page) for page in range(1000)])
     walked = []
-    stands = bad_pages.stands
+    stands = integrity.stands
 
     def noted(*of: Any) -> bool:
         walked.append(of)

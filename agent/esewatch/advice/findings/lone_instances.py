@@ -74,7 +74,7 @@ def lone_instances(
     for (computer, name), instance in sorted(state.instances.items()):
         if computers is not None and computer not in computers:
             continue
-        failed = _standing(state, (computer, name), failing.get((computer, name), ()))
+        failed = standing_failures(state, (computer, name), failing.get((computer, name), ()))
         if (computer, name) in known:
             if bad := tuple(_of_pages(failed, logical(failed), (), now)):
                 found.append(
@@ -104,7 +104,9 @@ def lone_instances(
     return found
 
 
-def _standing(state: State, key: tuple[str, str], failures: Sequence[Failure]) -> list[Failure]:
+def standing_failures(
+    state: State, key: tuple[str, str], failures: Sequence[Failure]
+) -> list[Failure]:
     """Of failures that may be of any of its databases, those that are unresolved: a scan ends them
     that began later and found all pages good, of each of the databases."""
     if not failures:

@@ -27,7 +27,7 @@ def at_risk(
     person acknowledged those of the instance. `most_buckets` is the configured maximum of version
     buckets, None where it is not known.
     """
-    hung = _hung(database, instance, now) if database is not None else []
+    hung = hung_requests(database, instance, now) if database is not None else []
     if instance is None:
         return writes_at_risk({}, None, hung, hung[0]) if hung else None
     still = open_errors(instance, acknowledged)
@@ -42,7 +42,7 @@ def at_risk(
     return writes_at_risk(errors, buckets, hung, first) if errors or buckets or hung else None
 
 
-def _hung(database: Database, instance: Instance | None, now: float) -> list[float]:
+def hung_requests(database: Database, instance: Instance | None, now: float) -> list[float]:
     """Times of its requests that have not completed, none after a quiet day in which the instance
     was at work: the end of a request is logged only where it was slow again, or failed."""
     hung = still_hung(database, instance)

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from esewatch.advice.alerts import ENDS
 from esewatch.advice.base.finding import counted, listed
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.cli.options import (
@@ -191,12 +192,13 @@ def forget_database(options: argparse.Namespace) -> int:
     journals = _journals(options)
     if not journals:
         body = {"computer": options.computer, "database": options.database}
-        post(options, "forget", body, _meant(options))
+        known = bool(post(options, "forget", body, _meant(options)).get("forgotten", True))
     else:
         with _Edit(journals, options) as folders:
             folder = folder_of(folders, options.computer, options.database)
-            forget(folder, options.computer, options.database)
-    print(f"forgot {visible(options.database)}")
+            known = forget(folder, options.computer, options.database, ENDS)
+    name = visible(options.database)
+    print(f"forgot {name}" if known else _unknown(name))
     return 0
 
 
@@ -210,18 +212,22 @@ def ack_pages(options: argparse.Namespace) -> int:
             int(answer["acknowledged"]),
             int(answer.get("damage", 0)),
             int(answer.get("errors", 0)),
-            bool(answer.get("others", False)),
+            unknown=bool(answer.get("unknown", False)),
+            others=bool(answer.get("others", False)),
         )
     else:
         with _Edit(journals, options) as folders:
             folder = folder_of(folders, options.computer, options.database)
             told = surroundings(together([each.state for each in folders]), folder.settings)
-            done = acknowledge(folder, options.computer, options.database, options.pages, told)
+            meant = (options.computer, options.database, options.pages)
+            done = acknowledge(folder, *meant, told, ends=ENDS)
     print(_said(done, visible(options.database)))
     return 0
 
 
 def _said(done: Acknowledged, database: str) -> str:
+    if done.unknown:
+        return _unknown(database)
     parts = [
         counted(done.pages, "bad page") if done.pages else "",
         counted(done.damage, "report of damage", "reports of damage") if done.damage else "",
@@ -232,6 +238,10 @@ def _said(done: Acknowledged, database: str) -> str:
     ]
     what = listed([part for part in parts if part])
     return f"acknowledged {what} of {database}" if what else f"nothing of {database} was open"
+
+
+def _unknown(database: str) -> str:
+    return f"nothing is known of {database}: for 24 hours it is stated that nothing of it stands"
 
 
 def _journals(options: argparse.Namespace) -> list[Journal]:

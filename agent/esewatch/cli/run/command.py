@@ -1,6 +1,7 @@
 """`esewatch run`: the daemon."""
 
 import argparse
+import re
 import sys
 from typing import Any
 
@@ -26,7 +27,25 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         metavar="HOST:PORT",
         help=f"where to serve; default {DEFAULT_ADDRESS}, ':19703' is every interface",
     )
+    parser.add_argument(
+        "--web.external-url",
+        dest="external_url",
+        type=_url,
+        metavar="URL",
+        help="under which people reach this agent: links of alerts lead there; default the address",
+    )
     add_web_config_option(parser)
+    _add_log_options(parser)
+    parser.add_argument(
+        "--windows.service",
+        dest="service",
+        action="store_true",
+        help="run as the Windows service esewatch (deploy/windows), started by the service manager",
+    )
+    parser.set_defaults(function=run)
+
+
+def _add_log_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log.level",
         dest="log_level",
@@ -47,13 +66,12 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         metavar="F",
         help="log to this file, at most 5 old ones of 10 MiB are kept; default: standard error",
     )
-    parser.add_argument(
-        "--windows.service",
-        dest="service",
-        action="store_true",
-        help="run as the Windows service esewatch (deploy/windows), started by the service manager",
-    )
-    parser.set_defaults(function=run)
+
+
+def _url(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", text):
+        raise argparse.ArgumentTypeError(f"not an address such as https://esewatch:19703: {text!r}")
+    return text.rstrip("/")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from esewatch import __version__, crash
 from esewatch.cli.options import load_settings
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.app import App
-from esewatch.expose.http.server import HttpServer
+from esewatch.expose.http.server import HttpServer, format_address, parse_address
 from esewatch.journal import Journal
 from esewatch.sources.registry import build_sources
 
@@ -132,6 +132,7 @@ def run_daemon(options: argparse.Namespace) -> int:
     reader: threading.Thread | None = None
     try:
         server.start()
+        daemon.external_url = options.external_url or _external_url(server.address, web)
         _say_where(server.address, web)
         log.info("the journal is %s", settings.journal)
         if not options.config:
@@ -174,13 +175,22 @@ def _web_configuration(file: str) -> "WebConfiguration":
     return WebConfiguration(file)
 
 
+def _scheme(web: "WebConfiguration | None") -> str:
+    return "https" if web is not None and web.secure else "http"
+
+
+def _external_url(address: str, web: "WebConfiguration | None") -> str:
+    """The address at which it listens, with the name of the machine where that is everywhere."""
+    host, port = parse_address(address)
+    host = socket.gethostname() if host in {"", "0.0.0.0", "::"} else host
+    return f"{_scheme(web)}://{format_address(host, port)}"
+
+
 def _say_where(address: str, web: "WebConfiguration | None") -> None:
-    secure = web is not None and web.secure
-    scheme = "https" if secure else "http"
-    log.info("esewatch %s serves %s://%s/metrics", __version__, scheme, address)
+    log.info("esewatch %s serves %s://%s/metrics", __version__, _scheme(web), address)
     if address.startswith(("127.", "[::1]")):
         log.info("only this machine can reach it; to open it: --web.listen-address :19703")
-    elif web is not None and web.asks_for_passwords and not secure:
+    elif web is not None and web.asks_for_passwords and not web.secure:
         log.warning("passwords go over the network as they are: set tls_server_config")
 
 

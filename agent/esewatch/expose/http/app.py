@@ -83,9 +83,9 @@ class DaemonView(Protocol):
     def database(self, computer: str, database: str) -> DatabasePage | None:
         """Return the page of one database, by its labels; None when it is not known."""
 
-    def forget(self, computer: str, database: str) -> None:
-        """Drop a database. Raises EsewatchError when it is not known, JournalError when that is not
-        stored."""
+    def forget(self, computer: str, database: str) -> bool:
+        """Drop a database; False where it is not known. Raises EsewatchError when it is not known
+        and its computer is not named, JournalError when that is not stored."""
 
     def ack(self, computer: str, database: str, pages: list[int]) -> Acknowledged:
         """Acknowledge known bad pages (none named: all, and damage). Raises EsewatchError when the
@@ -392,12 +392,12 @@ class App:
     def _forget(self, request: Request) -> Response:
         what = self._asked(request, _Forget)
         try:
-            self._view.forget(what.computer, what.database)
+            known = self._view.forget(what.computer, what.database)
         except JournalError as error:
             raise RefusedError(503, f"This is not stored, try again: {error}") from None
         except EsewatchError as error:
             raise RefusedError(404, str(error)) from None
-        return Response(body=b'{"forgotten":true}', content_type=JSON)
+        return Response(body=msgspec.json.encode({"forgotten": known}), content_type=JSON)
 
     def _ack(self, request: Request) -> Response:
         what = self._asked(request, _Ack)
@@ -412,6 +412,7 @@ class App:
             "damage": done.damage,
             "errors": done.errors,
             "others": done.others,
+            **({"unknown": True} if done.unknown else {}),
         }
         return Response(body=msgspec.json.encode(answer), content_type=JSON)
 

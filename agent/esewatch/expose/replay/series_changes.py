@@ -16,6 +16,7 @@ from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.findings.details import of_instances
 from esewatch.advice.history.derived import derived
 from esewatch.advice.statements import restate
 from esewatch.config import Settings, rule_for, window_for
@@ -299,8 +300,10 @@ class Replay:
             seen = msgspec.structs.replace(state, sources={})
             judged = advise(seen, self.folder.settings, now)
             passed = (self._judged_every or 0) / 1000
-            self.folder.changed.update(restate(state, self.folder.settings, judged, passed))
-            add_advice(out, judged, state.stated)
+            details = of_instances(state, self.folder.settings)
+            changed = restate(state, self.folder.settings, judged, details, passed)
+            self.folder.changed.update(changed)
+            add_advice(out, judged, details, state)
         elif entity == POLICY:
             add_default_policy(out, self.folder.settings)
         elif table == "backup_jobs":

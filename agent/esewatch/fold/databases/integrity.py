@@ -9,6 +9,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from esewatch.fold.databases import page_failures
 from esewatch.fold.identity.roles import family
 from esewatch.fold.passes.completions import (
@@ -92,7 +94,7 @@ class ScanCircumstances(NamedTuple):
     restored: float = 0.0
     """End of its last restore from a backup, 0 for never."""
     remounted: float = 0.0
-    """When its instance first came up after that: what began before may have read the old file."""
+    """First start of its instance after that: what began before may have read the old file."""
     gone: float = 0.0
     """Its facts up to this time are another database's: it is a snapshot of that, or was moved."""
     inherited: Sequence[BadPage] = ()
@@ -164,6 +166,17 @@ def stands(bad: BadPage, database: Database, clean: float) -> bool:
     page good: 0 without one."""
     open_since = _open_since(bad.kind, database, clean)
     return bad.last > _dealt_with(database, bad.page, bad.kind) and bad.last >= open_since
+
+
+def _as_it_stands(bad: BadPage, database: Database, clean: float, healed: float) -> BadPage:
+    """The bad page without its reports of before it was dealt with, as far as their times are
+    kept."""
+    past = max(healed, _dealt_with(database, bad.page, bad.kind))
+    since = _open_since(bad.kind, database, clean)
+    if bad.first > past and bad.first >= since:
+        return bad
+    times = [time for time in (*bad.times, bad.last) if time > past and time >= since]
+    return msgspec.structs.replace(bad, first=min(times))
 
 
 def _open_since(kind: BadKind, database: Database, clean: float) -> float:
@@ -266,7 +279,7 @@ def _standing(database: Database, told: Iterable[Pass], around: ScanCircumstance
     clean = clean_scan_start(scans, database, around)
     healed = _healed(scans, database, clean)
     standing = [
-        bad
+        _as_it_stands(bad, database, clean, healed.get((bad.page, bad.kind), 0.0))
         for bad in database.bad_pages
         if bad.last > healed.get((bad.page, bad.kind), 0.0) and stands(bad, database, clean)
     ]

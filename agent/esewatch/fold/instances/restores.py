@@ -26,9 +26,9 @@ class Restored(NamedTuple):
     """The last restore of a database; both are 0 where it never was restored."""
 
     ended: float = 0.0
-    """What was logged up to this time is of the file before."""
+    """Records up to this time are of the file before."""
     mounted: float = 0.0
-    """When its instance first came up after that: what began before may have read that file."""
+    """First start of its instance after that: what began before may have read that file."""
 
 
 def note(host: Host, event: Event, time: float) -> bool:

@@ -433,3 +433,5 @@ class State(msgspec.Struct, kw_only=True):
     """By computer: its latest records by day, as rows of `fold.channels.overlaps`."""
     stated: dict[tuple[str, str], Stated] = {}
     """Findings that were stated; (computer, database label)."""
+    stated_instances: dict[tuple[str, str], Stated] = {}
+    """The same of instances, by the key of `instances`."""

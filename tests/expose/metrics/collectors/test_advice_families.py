@@ -9,6 +9,7 @@ from prometheus_client.core import Metric
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import FINDINGS, Finding
+from esewatch.advice.findings.details import Detail
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.history.ledger import Deadline
@@ -17,7 +18,7 @@ from esewatch.advice.window.window import ACTIONS, REASONS, WindowAdvice
 from esewatch.config import default_settings
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.rows.metric_catalogue import ADVICE
-from esewatch.fold.state.state import State
+from esewatch.fold.state.state import Instance, State
 from esewatch.fold.state.stated import Stated
 from tests.expose.examples import NOW, PRIV06, example
 
@@ -97,8 +98,8 @@ def test_a_finding_is_there_once_while_it_stands() -> None:
 
 
 def test_a_finding_that_is_stated_to_be_over_is_there_with_zero() -> None:
-    over = {("ex02", "x:\\y.edb"): Stated(over={"investigate critical": 60.0})}
-    (family,) = [each for each in advice_families([], over) if each.name == "ese_finding"]
+    over = Stated(over={"investigate critical": 60.0})
+    (family,) = advice_families([], {}, State(stated={("ex02", "x:\\y.edb"): over}))
 
     (sample,) = family.samples
     assert sample.labels == {
@@ -108,6 +109,34 @@ def test_a_finding_that_is_stated_to_be_over_is_there_with_zero() -> None:
         "severity": "critical",
     }
     assert sample.value == 0.0
+
+
+def test_of_an_instance_its_findings_are_there_with_its_own_name() -> None:
+    key = ("ex01", "sg06")
+    instances = {key: Instance(computer="ex01", ese_instance="SG06")}
+    over = Stated(standing=["disk_full critical"], over={"io_error warning": 60.0})
+    state = State(instances=instances, stated_instances={key: over})
+    details = {key: (Detail("disk_full", "critical"),), ("ex01", "sg07"): ()}
+    (family,) = advice_families([], details, state)
+
+    of_it = {"computer": "ex01", "ese_instance": "SG06"}
+    assert [(sample.labels, sample.value) for sample in family.samples] == [
+        ({**of_it, "finding": "io_error", "severity": "warning"}, 0.0),
+        ({**of_it, "finding": "disk_full", "severity": "critical"}, 1.0),
+    ]
+
+
+def test_of_what_is_only_observed_only_what_alerts_carry_is_there() -> None:
+    findings = tuple(Finding(name, "why") for name in FINDINGS)
+    details = (Detail("known_bad_page", "warning"),)
+    told = samples(advice(tier="observed", findings=findings, details=details))
+    assert told.keys() == {"ese_finding"}
+    assert [own["finding"] for own, _ in told["ese_finding"]] == [
+        "copy_divergence",
+        "copy_suspect",
+        "known_bad_page",
+        "logical_damage",
+    ]
 
 
 def test_a_forecast_is_told_by_task_and_confidence() -> None:
@@ -145,4 +174,5 @@ def test_labels_are_those_of_the_catalogue() -> None:
     rows = {row.name: row for row in ADVICE}
     for family in advice_families(advise(example(), default_settings(), NOW)):
         for sample in family.samples:
-            assert sample.labels.keys() == set(rows[sample.name].labels)
+            either = {"ese_instance"} if sample.name == "ese_finding" else set[str]()
+            assert sample.labels.keys() == set(rows[sample.name].labels) - either

@@ -1,47 +1,65 @@
 """Advice as metrics: of watched databases only (semantics.md 1)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
 from prometheus_client.core import Metric
 
+from esewatch.advice.findings.details import OfInstances
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import standing
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
-from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.stated import Stated
+from esewatch.fold.state.state import State
 from esewatch.names import printable
 
 
 def advice_families(
-    advice: Iterable[Judgement], stated: Mapping[DatabaseKey, Stated] = MappingProxyType({})
+    advice: Iterable[Judgement],
+    instances: OfInstances = MappingProxyType({}),
+    stated: State | None = None,
 ) -> list[Metric]:
     """Of findings those that stand, with 1, and those that are `stated` to be over, with 0."""
     out = Samples()
-    add_advice(out, advice, stated)
+    add_advice(out, advice, instances, stated or State())
     return out.families()
 
 
 def add_advice(
-    out: Samples, advice: Iterable[Judgement], stated: Mapping[DatabaseKey, Stated]
+    out: Samples, advice: Iterable[Judgement], instances: OfInstances, stated: State
 ) -> None:
-    for (computer, database), known in stated.items():
+    for (computer, database), known in stated.stated.items():
         labels = {"computer": printable(computer), "database": printable(database)}
-        for finding, severity in map(str.split, known.over):
-            out.add("ese_finding", {**labels, "finding": finding, "severity": severity}, 0)
+        _add_findings(out, labels, map(str.split, known.over), 0)
+    for key, known in stated.stated_instances.items():
+        _add_findings(out, _of_instance(stated, key), map(str.split, known.over), 0)
+    for key, details in instances.items():
+        _add_findings(out, _of_instance(stated, key), details, 1)
     for each in advice:
+        labels = {"computer": printable(each.computer), "database": printable(each.database)}
+        _add_findings(out, labels, standing(each), 1)
         if each.tier != "watched":
             continue
-        labels = {"computer": printable(each.computer), "database": printable(each.database)}
         out.add("ese_database_verdict", {**labels, "verdict": each.verdict}, 1)
         _add_window(out, labels, each.window)
         out.add("ese_verification_deadline_seconds", labels, each.ledger.limit)
-        for name, severity in standing(each):
-            out.add("ese_finding", {**labels, "finding": name, "severity": severity}, 1)
         for forecast in each.forecasts:
             _add_forecast(out, labels, forecast)
+
+
+def _of_instance(known: State, key: tuple[str, str]) -> Labels:
+    """Its name as its other metrics have it."""
+    instance = known.instances.get(key)
+    name = instance.ese_instance if instance is not None else key[1]
+    return {"computer": printable(key[0]), "ese_instance": printable(name)}
+
+
+def _add_findings(
+    out: Samples, labels: Labels, findings: Iterable[Sequence[str]], value: int
+) -> None:
+    for finding, severity in findings:
+        out.add("ese_finding", {**labels, "finding": finding, "severity": severity}, value)
 
 
 def _add_window(out: Samples, labels: Labels, window: WindowAdvice) -> None:

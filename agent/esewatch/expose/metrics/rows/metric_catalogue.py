@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.findings.details import DETAILS
 from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.window.window import ACTIONS, REASONS
 from esewatch.expose.metrics.rows.metric_row import MetricRow, rows
@@ -315,11 +316,11 @@ gauge ese_window_advice_reason D reason
 gauge ese_window_advice_confidence_ratio D
   Confidence of the advice, 0 to 1: depth of the evidence times agreement in 7 days, and how sure
   the ratio is. From {EVIDENCE}.
-gauge ese_finding D finding severity
-  1 for each finding of the database, 0 for 24 hours once it is stated to be over, else absent;
-  finding: {names(FINDINGS)}. From known bad
-  pages, verifications, past windows, scans of the same disks, errors and version buckets of the
-  instance, events of other providers.
+gauge ese_finding D ese_instance finding severity
+  1 for each finding of the database, or of the instance where it is of that alone, 0 for 24 hours
+  once it is stated to be over, else absent; finding: {names(sorted({*FINDINGS, *DETAILS}))}. From
+  known bad pages, verifications, past windows, scans of the same disks, errors and version buckets
+  of the instance, events of other providers.
 gauge ese_verification_deadline_seconds D
   Age at which the last verification is overdue, counted in uptime of the instance; absent where
   none is expected. From the policy, else event 735 and the usual time between completed scans.
@@ -501,6 +502,9 @@ PROCESS = "/proc of this process"
 AGENT = rows(f"""
 gauge esewatch_build_info version python_version kernel
   The running esewatch, always 1. From the program itself.
+gauge esewatch_web_info external_url
+  Where people reach this agent, always 1; links of alerts lead there. From --web.external-url, else
+  the address at which it listens.
 gauge esewatch_snapshot_timestamp_seconds
   Time at which the figures were made. From the agent's clock.
 counter esewatch_databases_dropped_total

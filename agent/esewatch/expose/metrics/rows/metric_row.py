@@ -44,6 +44,7 @@ LABELS = {
     "source": "Name of the source in the configuration.",
     "part": "Part of esewatch: fold, source, journal, metrics, advice, other.",
     "name": "Name of the performance object or counter.",
+    "external_url": "Address of the pages of esewatch.",
     "version": "Version of esewatch.",
     "python_version": "Version of the Python that runs it.",
     "kernel": "compiled or python: the kernel that verifies the checksums of pages.",

@@ -1,0 +1,198 @@
+"""Details of `investigate` and `writes_at_risk`: findings that each have an alert of their own
+(semantics.md 3 and 7).
+
+Those of a database are of its pages, its damage and its requests; errors of the engine are of its
+instance. Of what is only observed none is critical.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, NamedTuple, get_args
+
+from esewatch.advice.base.finding import HUNG_TOGETHER, HUNG_WITHIN, Severity
+from esewatch.advice.findings.lone_instances import standing_failures
+from esewatch.advice.findings.risk import hung_requests
+from esewatch.advice.history.history import History
+from esewatch.advice.history.instance_failures import instance_failures
+from esewatch.advice.history.ledger import Ledger
+from esewatch.config import Settings
+from esewatch.fold.identity.identity import Tier, is_snapshot, tier
+from esewatch.fold.identity.owners import instance_key, is_server
+from esewatch.fold.instances.engine_errors import (
+    OF_COMPUTER,
+    REPORTED,
+    acknowledgements,
+    of_all,
+    open_errors,
+)
+from esewatch.fold.state.acknowledgements import REPAIR, up_to
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import BAD_KINDS, Database, EngineErrorKind, Instance, State
+
+DetailName = Literal[
+    "corrected_page",
+    "database_full",
+    "disk_full",
+    "engine_failure",
+    "hung_io",
+    "index_out_of_date",
+    "io_error",
+    "known_bad_page",
+    "log_disk_low",
+    "log_sequence_halted",
+    "recovery_failed",
+    "revert_snapshot",
+    "version_store_full",
+]
+DETAILS: tuple[DetailName, ...] = get_args(DetailName)
+OF_ENGINE: Mapping[EngineErrorKind, tuple[DetailName, Severity]] = {
+    "io": ("io_error", "critical"),
+    "log_sequence": ("log_sequence_halted", "critical"),
+    "disk_full": ("disk_full", "critical"),
+    "log_disk_low": ("log_disk_low", "warning"),
+    "recovery": ("recovery_failed", "critical"),
+    "version_store": ("version_store_full", "critical"),
+    "database_full": ("database_full", "critical"),
+    "database_nearly_full": ("database_full", "warning"),
+    "memory": ("engine_failure", "warning"),
+    "failure_item": ("engine_failure", "warning"),
+    "corruption_item": ("engine_failure", "warning"),
+}
+REPAIR_SECONDS = 45 * 86400.0
+"""A repair from another copy is history once it lies back further than any deadline."""
+MANY_CORRECTED = 3
+"""So many pages of one device that were corrected within a day call somebody."""
+DAY = 86400.0
+
+
+class Detail(NamedTuple):
+    finding: DetailName
+    severity: Severity
+
+
+InstanceKey = tuple[str, str]
+"""Computer, and name in lower case."""
+OfInstances = Mapping[InstanceKey, tuple[Detail, ...]]
+"""All that were judged."""
+
+
+class Around(NamedTuple):
+    """The rest of what the details of a database are made of."""
+
+    database: Database
+    instance: Instance | None
+    ledger: Ledger
+    failing: bool
+    """Many pages of its device were corrected within a day."""
+
+
+def of_database(of: History, around: Around, now: float) -> tuple[Detail, ...]:
+    """The details of a database as of `now` (epoch seconds)."""
+    hung = hung_requests(around.database, around.instance, now)
+    bad = [page for page in of.bad_pages if page.kind != "corrected"]
+    corrected = len(bad) < len(of.bad_pages)
+    pairs = zip(hung, hung[HUNG_TOGETHER - 1 :], strict=False)
+    together = any(last - first <= HUNG_WITHIN for first, last in pairs)
+    there: dict[DetailName, Severity] = {}
+    if bad:
+        there["known_bad_page"] = "warning" if all(page.history for page in bad) else "critical"
+    if corrected or is_repaired(around.database, around.ledger, now):
+        there["corrected_page"] = "critical" if around.failing else "warning"
+    if "index" in of.damage:
+        there["index_out_of_date"] = "warning"
+    if "revert_snapshot" in of.damage:
+        there["revert_snapshot"] = "warning"
+    if hung:
+        there["hung_io"] = "critical" if together else "warning"
+    return capped(there, of.tier)
+
+
+def is_repaired(database: Database, ledger: Ledger, now: float) -> bool:
+    """True if pages of it came from another copy (905, 911), which nobody acknowledged, and all of
+    its pages were not read good since."""
+    at = database.patched_last
+    unproven = ledger.last is None or ledger.last.time <= at
+    return now - REPAIR_SECONDS < at and at > up_to(database, REPAIR) and unproven
+
+
+def of_engine(still: Mapping[EngineErrorKind, int]) -> dict[DetailName, Severity]:
+    """The details of open errors, by kind their number; a single I/O error is a warning."""
+    there: dict[DetailName, Severity] = {}
+    for kind in (each for each in OF_ENGINE if still.get(each)):
+        name, severity = OF_ENGINE[kind]
+        single = kind == "io" and still[kind] == 1
+        if there.get(name) != "critical":
+            there[name] = "warning" if single else severity
+    return there
+
+
+def capped(there: Mapping[DetailName, Severity], of: Tier) -> tuple[Detail, ...]:
+    """Of what is only observed none calls anybody."""
+    return tuple(
+        Detail(name, "warning" if severity == "critical" and of != "watched" else severity)
+        for name, severity in sorted(there.items())
+    )
+
+
+def of_instances(state: State, settings: Settings) -> OfInstances:
+    """The details of all instances."""
+    failing = instance_failures(state).instances
+    failed = {key for key, each in state.instances.items() if each.errors} | failing.keys()
+    shown, tiers = list[Database](), dict[InstanceKey, set[Tier]]()
+    for entry in state.databases.values() if failed else ():
+        if is_snapshot(entry.database):
+            continue
+        own = tier(entry, settings)
+        tiers.setdefault(instance_key(entry), set()).add(own)
+        if own != "ignored":
+            shown.append(entry)
+    dealt = acknowledgements(shown)
+    found: dict[InstanceKey, tuple[Detail, ...]] = dict.fromkeys(state.instances, ())
+    for key in failed & state.instances.keys():
+        instance = state.instances[key]
+        of, kinds = _told(instance, tiers.get(key, ()))
+        still = open_errors(instance, dealt.get(key, {}))
+        if OF_COMPUTER in still:
+            on_computer = [each for (computer, _), each in dealt.items() if computer == key[0]]
+            still[OF_COMPUTER] = open_errors(instance, of_all(on_computer))[OF_COMPUTER]
+        there = of_engine({kind: count for kind, count in still.items() if kind in kinds})
+        left = standing_failures(state, key, failing.get(key, ()))
+        pages = [each for each in left if each.kind in BAD_KINDS]
+        if pages and of != "ignored":
+            old = all(each.history for each in pages)
+            there["known_bad_page"] = "warning" if old else "critical"
+        found[key] = capped(there, of)
+    return found
+
+
+def _told(instance: Instance, known: Collection[Tier]) -> tuple[Tier, Collection[EngineErrorKind]]:
+    """The tier of an instance, which is the highest of its databases, and the kinds of its errors
+    that are told.
+
+    Where none of them is known a server is watched, and others are observed, of which counts what
+    the engine reports of itself. Damaged memory is of the whole computer.
+    """
+    if known:
+        of: Tier = next(each for each in ("watched", "observed", "ignored") if each in known)
+        return of, OF_ENGINE.keys() if of != "ignored" else {OF_COMPUTER}
+    return ("watched", OF_ENGINE.keys()) if is_server(instance) else ("observed", REPORTED)
+
+
+def failing_devices(
+    known: Iterable[History], devices: Mapping[DatabaseKey, str], now: float
+) -> frozenset[DatabaseKey]:
+    """The watched databases of devices of which three pages or more were first corrected within the
+    last day; without a known device, those of one computer together."""
+    pages: dict[tuple[str, str], dict[DatabaseKey, int]] = {}
+    for of in known:
+        key = (of.computer, of.database)
+        new = [
+            page
+            for page in of.bad_pages
+            if page.kind == "corrected" and not page.history and now - DAY < page.first <= now
+        ]
+        if new and of.tier == "watched":
+            place = (of.computer, devices.get(key, ""))
+            pages.setdefault(place, {})[key] = sum(page.pages for page in new)
+    return frozenset(
+        key for each in pages.values() if sum(each.values()) >= MANY_CORRECTED for key in each
+    )
