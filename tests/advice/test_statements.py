@@ -175,6 +175,10 @@ def test_what_ends_of_an_instance_is_stated_to_be_over_for_a_day_of_running() ->
     assert stated_instance(folder) == {HALTED: 1}
 
 
+def test_an_instance_without_details_is_judged_too() -> None:
+    assert of_instances(folder_of([event(700, 0)]).state, SETTINGS) == {INSTANCE: ()}
+
+
 def test_an_instance_that_was_not_judged_says_nothing() -> None:
     folder = halted()
     before = stated_instance(folder)
@@ -185,6 +189,11 @@ def test_an_instance_that_was_not_judged_says_nothing() -> None:
 
     list(restate(folder.state, SETTINGS, judged(folder), {INSTANCE: ()}, 60.0))
     assert folder.state.stated_instances[INSTANCE].standing == []
+
+    alone = folder_of([event(492, HOUR, database="", level="error")])
+    assert stated_instance(alone) == before
+    list(restate(alone.state, SETTINGS, [], {}, 60.0))
+    assert dict.fromkeys(alone.state.stated_instances[INSTANCE].standing, 1) == before
 
 
 def test_an_instance_that_is_gone_says_nothing() -> None:
@@ -227,14 +236,32 @@ def test_what_is_forgotten_takes_the_errors_of_its_instance_along() -> None:
     assert stated_instance(folder) == {HALTED: 0}
 
     low = event(428, 2 * HOUR, database="", level="error")
-    failed = event(214, 2 * HOUR, database="", fields={"error": -1018})
-    folder.fold("logs", Batch(records=[low, failed]))
+    folder.fold("logs", Batch(records=[low]))
     assert stated_instance(folder) == {HALTED: 0, "log_disk_low warning": 1}
     forget(folder, "ex01", "e:\\c.edb")
     assert ("instance", *INSTANCE) in folder.changed
     assert stated_instance(folder) == {HALTED: 0, "log_disk_low warning": 0}
-    assert lone_instances(folder.state, EPOCH + DAY) == []
     assert folder.state.instances[INSTANCE].errors.keys() == {"log_sequence", "log_disk_low"}
+
+
+def test_with_the_last_database_all_that_its_instance_logged_is_over() -> None:
+    other = "e:\\b.edb"
+    folder = folder_of(
+        [
+            *(event(700, 0, database=name) for name in (LABEL, other)),
+            event(214, HOUR, database="", fields={"error": -1018}),
+            event(569, HOUR, database=""),
+            event(481, HOUR, database="", fields={"file": "e:\\mdb06\\e06.log"}),
+        ]
+    )
+    assert stated_instance(folder)["known_bad_page critical"] == 1
+    forget(folder, *KEY)
+    # Now it can only be of the other one.
+    assert stated_instance(folder)["known_bad_page critical"] == 0
+    assert "known_bad_page critical" in folder.state.stated["ex01", other].standing
+    forget(folder, "ex01", other)
+    assert set(stated_instance(folder).values()) == {0}
+    assert lone_instances(folder.state, EPOCH + DAY) == []
 
 
 @pytest.mark.parametrize("tier", ["watched", "observed"])

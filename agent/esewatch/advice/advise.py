@@ -162,7 +162,7 @@ def together(
         for key, finding in found.items():
             staggered.findings.setdefault(key, []).append(finding)
     blind = blind_computers(state.sources.values())
-    acknowledged = acknowledgements(state.databases[key] for key in known)
+    acknowledged = acknowledgements(state.databases.values())
     failing = failing_devices(known.values(), _devices(state, settings, known), now)
     made = []
     for key, each in known.items():

@@ -109,3 +109,12 @@ def test_a_database_that_was_created_anew_has_neither_bad_pages_nor_damage() -> 
         (2 * HOUR, [KNOWN, *pages, event(541, HOUR)], {LABEL: told}),
         (DAY, [event(325, DAY)], {}),
     )
+
+
+def test_a_bad_page_of_a_snapshot_is_suspected_in_its_origin_once_that_is_known() -> None:
+    shadow = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\MDB06\\priv06.edb"
+    found = event(474, HOUR, database=shadow, fields={"page_number": 17})
+    assert_stated(
+        (HOUR, [found], {shadow: "known_bad_page critical"}),
+        (2 * HOUR, [event(700, 2 * HOUR)], {LABEL: "copy_suspect warning"}),
+    )

@@ -247,12 +247,39 @@ def test_pages_that_stood_before_do_not_count() -> None:
     )
 
 
-def test_a_page_counts_anew_once_it_was_dealt_with() -> None:
+ENDS: dict[str, list[Step]] = {
+    "ack": [ack()],
+    "scan": scan(2 * DAY),
+    "created": [event(325, 2 * DAY)],
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_page_counts_anew_once_it_was_dealt_with(end: str) -> None:
+    found = [*corrected(HOUR, 1, 2, 3), *corrected(2 * HOUR, 1, 2, 3)]
+    again = [*corrected(9 * DAY, 1, 2), *corrected(9 * DAY + MINUTE, 1, 2)]
     assert_stated(
-        (HOUR, [KNOWN, *corrected(HOUR, 1, 2, 3)], {LABEL: CALL}),
-        (2 * DAY, [ack()], {}),
-        (9 * DAY, corrected(9 * DAY, 1, 2), {LABEL: TICKET}),
+        (2 * HOUR, [KNOWN, *found], {LABEL: CALL}),
+        (3 * DAY, ENDS[end], {}),
+        (9 * DAY + HOUR, again, {LABEL: TICKET}),
         (9 * DAY + HOUR, corrected(9 * DAY + HOUR, 3), {LABEL: CALL}),
+        (10 * DAY, [], {LABEL: TICKET}),
+    )
+
+
+def test_pages_beyond_a_thousand_count_each() -> None:
+    bad = [page(474, number, number) for number in range(1000)]
+    told = {LABEL: f"{CRITICAL}, {TICKET}"}
+    assert_stated(
+        (HOUR, [KNOWN, *bad, *corrected(HOUR, 1001, 1002)], told),
+        (2 * HOUR, corrected(2 * HOUR, 1003), {LABEL: f"{CRITICAL}, {CALL}"}),
+    )
+
+
+def test_pages_of_different_computers_are_not_added_up() -> None:
+    away = corrected(HOUR, 1, 2, database=OTHER, computer="EX02")
+    assert_stated(
+        (HOUR, [KNOWN, *corrected(HOUR, 1, 2), *away], {LABEL: TICKET, OTHER: TICKET}),
     )
 
 

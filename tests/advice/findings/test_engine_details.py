@@ -262,12 +262,41 @@ def test_of_another_process_without_a_known_database_what_the_engine_reports_is_
     assert_stated((2 * HOUR, errors_of(kind, HOUR, **APP), told))
 
 
-def test_each_database_of_an_instance_counts_for_its_tier() -> None:
+def test_the_highest_tier_of_its_databases_is_that_of_the_instance() -> None:
     rules = [DatabaseRule(match="*priv07.edb", tier="ignored"), *OBSERVED.databases]
+    some = Settings(databases=[DatabaseRule(match="*priv07.edb", tier="observed")])
+    told = {"sg06": "io_error critical"}
     assert_stated(
-        (2 * HOUR, [KNOWN, BESIDE, event(481, 1), event(481, 2)], {"sg06": "io_error critical"}),
+        (2 * HOUR, [KNOWN, BESIDE, event(481, 1), event(481, 2)], told),
         (3 * HOUR, [configured(Settings(databases=rules))], {"sg06": "io_error warning"}),
-        (4 * HOUR, [configured(Settings(databases=rules[:1]))], {"sg06": "io_error critical"}),
+        (4 * HOUR, [configured(Settings(databases=rules[:1]))], told),
+        (5 * HOUR, [configured(some)], told),
+    )
+
+
+def test_a_snapshot_is_no_database_of_an_instance() -> None:
+    shadow = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\x.edb"
+    observed = Settings(databases=[DatabaseRule(match="*priv06.edb", tier="observed")])
+    bad = event(474, HOUR, database=shadow, fields={"page_number": 17})
+    known = {"sg06": "io_error warning", shadow: "known_bad_page critical"}
+    assert_stated((2 * HOUR, [KNOWN, bad, event(481, 1), event(481, 2)], known), settings=observed)
+
+
+def test_what_was_acknowledged_stays_so_when_its_database_is_ignored() -> None:
+    ignored = Settings(databases=[DatabaseRule(match="*priv06.edb", tier="ignored")])
+    assert_stated(
+        (HOUR, [KNOWN, BESIDE, failed(492, HOUR)], {"sg06": "log_sequence_halted critical"}),
+        (2 * HOUR, [ack()], {}),
+        (3 * HOUR, [configured(ignored)], {}),
+    )
+
+
+def test_damaged_memory_is_of_one_computer() -> None:
+    away = {**APP, "computer": "EX02"}
+    memory = "engine_failure warning"
+    assert_stated(
+        (HOUR, [KNOWN, failed(907, HOUR), failed(907, 1, **away)], {"sg06": memory, "app": memory}),
+        (2 * HOUR, [ack()], {"app": memory}),
     )
 
 
@@ -356,6 +385,10 @@ def test_page_errors_of_an_instance_that_are_history_or_of_what_is_observed_are_
         (3 * HOUR, [configured(IGNORED)], {}),
         settings=OBSERVED,
     )
+
+
+def test_corruption_that_an_error_reports_is_no_bad_page() -> None:
+    assert_stated((2 * HOUR, [KNOWN, BESIDE, page_error(HOUR, -1206, 214)], {}))
 
 
 def test_page_errors_where_no_database_is_known_are_of_the_instance() -> None:

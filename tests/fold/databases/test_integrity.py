@@ -64,6 +64,14 @@ def test_the_same_page_twice_is_one_bad_page_and_two_events() -> None:
     assert the_database(folder).page_errors == {"checksum": 2}
 
 
+def test_a_page_stands_since_its_first_report_that_was_not_dealt_with() -> None:
+    scan = [event(717, 0), mismatch(17, HOUR), mismatch(18, 2 * HOUR)]
+    counted = checksum(3 * HOUR, bad_checksums=1)  # 17 was read good within it
+    folder = folder_of([*scan, counted, mismatch(17, 5 * HOUR), mismatch(17, 6 * HOUR)])
+    found = known_bad_pages(the_database(folder), views(folder))
+    assert {item.page: item.first - EPOCH for item in found} == {17: 5 * HOUR, 18: 2 * HOUR}
+
+
 def test_a_474_without_any_place_still_latches() -> None:
     assert bad(folder_of([event(474, 0)])) == [(UNLOCATED, "uncorrectable", False)]
 

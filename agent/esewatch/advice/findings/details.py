@@ -1,4 +1,4 @@
-"""Details of `investigate` and `writes_at_risk`: findings that each have an alert of their own
+"""Findings that `investigate` and `writes_at_risk` sum up, each with an alert of its own
 (semantics.md 3 and 7).
 
 Those of a database are of its pages, its damage and its requests; errors of the engine are of its
@@ -137,15 +137,12 @@ def of_instances(state: State, settings: Settings) -> OfInstances:
     """The details of all instances."""
     failing = instance_failures(state).instances
     failed = {key for key, each in state.instances.items() if each.errors} | failing.keys()
-    shown, tiers = list[Database](), dict[InstanceKey, set[Tier]]()
-    for entry in state.databases.values() if failed else ():
-        if is_snapshot(entry.database):
-            continue
-        own = tier(entry, settings)
-        tiers.setdefault(instance_key(entry), set()).add(own)
-        if own != "ignored":
-            shown.append(entry)
-    dealt = acknowledgements(shown)
+    databases = state.databases.values() if failed else ()
+    tiers: dict[InstanceKey, set[Tier]] = {}
+    for entry in databases:
+        if not is_snapshot(entry.database):
+            tiers.setdefault(instance_key(entry), set()).add(tier(entry, settings))
+    dealt = acknowledgements(databases)
     found: dict[InstanceKey, tuple[Detail, ...]] = dict.fromkeys(state.instances, ())
     for key in failed & state.instances.keys():
         instance = state.instances[key]
@@ -188,7 +185,7 @@ def failing_devices(
         new = [
             page
             for page in of.bad_pages
-            if page.kind == "corrected" and not page.history and now - DAY < page.first <= now
+            if page.kind == "corrected" and now - DAY < page.first <= now
         ]
         if new and of.tier == "watched":
             place = (of.computer, devices.get(key, ""))
