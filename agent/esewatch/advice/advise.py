@@ -169,7 +169,7 @@ def together(
         entry = state.databases[key]
         own_instance = instance_key(entry)
         instance = state.instances.get(own_instance)
-        most, dealt = judged[key].version_buckets, acknowledged[own_instance]
+        most, dealt = judged[key].version_buckets, acknowledged(own_instance)
         is_watched = each.tier == "watched"
         risk = at_risk(instance, dealt, most, now, entry) if is_watched else None
         # Some findings may be over where the logs are not read to their end.

@@ -7,6 +7,7 @@ import pytest
 
 from esewatch.advice.history.derived import derived
 from esewatch.advice.history.surroundings import surroundings
+from esewatch.fold.commands import acknowledge
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import EngineErrorKind
 from esewatch.model import Record
@@ -88,6 +89,18 @@ def test_a_failure_item_is_of_the_databases_of_its_instance_and_memory_of_all_of
     of_all: Mapping[EngineErrorKind, tuple[int, float]] = {"memory": (1, EPOCH + 2 * HOUR)}
     assert reported(records, DATABASE) == {"corruption_item": (1, EPOCH + HOUR), **of_all}
     assert reported(records, "d:\\other.edb") == of_all
+
+
+def test_what_was_acknowledged_by_the_name_of_one_database_is_reported_of_none() -> None:
+    beside = event(700, 0, database="d:\\beside.edb")
+    other = event(700, 0, database="d:\\other.edb", ese_instance="SG07")
+    item = event(3006, HOUR, level="error", database="")
+    memory = event(907, 2 * HOUR, level="error", database="", **BROWSER)
+    folder = folder_of([event(700, 0), beside, other, item, memory])
+    acknowledge(folder, "ex01", LABEL, [], surroundings(folder.state, folder.settings))
+
+    told = surroundings(folder.state, folder.settings)
+    assert [told(each).reported for each in folder.state.databases.values()] == [{}, {}, {}]
 
 
 def test_what_an_instance_logs_is_not_of_a_snapshot_of_its_files() -> None:

@@ -21,7 +21,6 @@ from esewatch.fold.instances.engine_errors import (
     OF_COMPUTER,
     REPORTED,
     acknowledgements,
-    of_all,
     open_errors,
 )
 from esewatch.fold.state.acknowledgements import REPAIR, up_to
@@ -142,15 +141,12 @@ def of_instances(state: State, settings: Settings) -> OfInstances:
     for entry in databases:
         if not is_snapshot(entry.database):
             tiers.setdefault(instance_key(entry), set()).add(tier(entry, settings))
-    dealt = acknowledgements(databases)
+    acknowledged = acknowledgements(databases)
     found: dict[InstanceKey, tuple[Detail, ...]] = dict.fromkeys(state.instances, ())
     for key in failed & state.instances.keys():
         instance = state.instances[key]
         of, kinds = _told(instance, tiers.get(key, ()))
-        still = open_errors(instance, dealt.get(key, {}))
-        if OF_COMPUTER in still:
-            on_computer = [each for (computer, _), each in dealt.items() if computer == key[0]]
-            still[OF_COMPUTER] = open_errors(instance, of_all(on_computer))[OF_COMPUTER]
+        still = open_errors(instance, acknowledged(key))
         there = of_engine({kind: count for kind, count in still.items() if kind in kinds})
         left = standing_failures(state, key, failing.get(key, ()))
         pages = [each for each in left if each.kind in BAD_KINDS]

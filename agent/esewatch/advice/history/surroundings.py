@@ -33,7 +33,7 @@ from esewatch.fold.identity.roles import (
     role_at,
     role_changes,
 )
-from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, dealt_with, open_of
+from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, acknowledgements, open_of
 from esewatch.fold.instances.restores import restored
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.passes.transitions import unpack
@@ -120,6 +120,7 @@ class _Surroundings:
                 self.homeless[computer].append(each.unexplained)
             if OF_COMPUTER in each.errors:
                 self.errors[computer].append(each)
+        self.acknowledged = acknowledgements(state.databases.values())
         self.notices = notices(state, settings)
         self.failures, self.of_any = instance_failures(state)
         shadows, self.former = origins(state, settings), moved(state)
@@ -138,7 +139,7 @@ class _Surroundings:
         of_instance = instance.damage if instance is not None else {}
         others = (of_instance, logical(own), self.in_shadows.get(key, {}), inherited.damage)
         computer = self.errors.get(database.computer, ())
-        still = open_of(instance, computer, dealt_with(database))
+        still = open_of(instance, computer, self.acknowledged(instance_key(database)))
         return OutsideFacts(
             around,
             reduce(together, others, self.damage.get(key, {})),

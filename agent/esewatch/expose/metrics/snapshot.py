@@ -43,9 +43,7 @@ from esewatch.fold.instances.backups import at_work, together
 from esewatch.fold.instances.counters_present import counters_present
 from esewatch.fold.instances.engine_errors import (
     OF_COMPUTER,
-    Dealt,
     acknowledgements,
-    of_all,
     open_errors,
 )
 from esewatch.fold.instances.log_disks import log_disks
@@ -82,18 +80,15 @@ def add_metered(out: Samples, owner: Labels, metered: Metered, now: float) -> No
 def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:
     """Instances with a watched or observed database expose the kinds that they logged; others only
     damaged memory: that concerns all databases of the computer."""
-    shown = [each for each in state.databases.values() if tier(each, settings) != "ignored"]
-    instances = acknowledgements(shown)
-    computers: dict[str, Dealt] = {}
-    for (computer, _), dealt in instances.items():
-        computers[computer] = of_all([dealt, computers.get(computer, {})])
+    databases = state.databases.values()
+    shown = {instance_key(each) for each in databases if tier(each, settings) != "ignored"}
+    computers = {computer for computer, _ in shown}
+    acknowledged = acknowledgements(databases)
     for key, instance in sorted(state.instances.items()):
         for kind, (count, last) in sorted(instance.errors.items()):
-            whole = kind == OF_COMPUTER
-            dealt_with = computers.get(instance.computer) if whole else instances.get(key)
-            if dealt_with is None:
+            if key not in shown and (kind != OF_COMPUTER or key[0] not in computers):
                 continue
-            still = open_errors(instance, dealt_with)
+            still = open_errors(instance, acknowledged(key))
             labels = {
                 "computer": printable(instance.computer),
                 "ese_instance": printable(instance.ese_instance),

@@ -6,7 +6,7 @@ somebody acknowledged it; for some kinds only the latter ends it. No time ends i
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from esewatch.config import Settings
 from esewatch.ese.events.from_strings import has_own_messages
@@ -105,21 +105,18 @@ def dealt_with(database: Database) -> Dealt:
     return {kind: up_to(database, error(kind)) for kind in ENGINE_ERRORS}
 
 
-def of_all(dealt: Iterable[Dealt]) -> Dealt:
-    """By kind, the latest of the times."""
-    found: dict[EngineErrorKind, float] = {}
-    for each in dealt:
-        for kind, time in each.items():
-            found[kind] = max(time, found.get(kind, 0.0))
-    return found
-
-
-def acknowledgements(databases: Iterable[Database]) -> dict[DatabaseKey, Dealt]:
-    """By instance, what was acknowledged of any of its databases."""
-    found: dict[DatabaseKey, list[Dealt]] = {}
+def acknowledgements(databases: Iterable[Database]) -> Callable[[DatabaseKey], Dealt]:
+    """Of an instance, by its key, what was acknowledged by the name of any of its databases, and of
+    errors that concern the whole computer by any on it."""
+    found: dict[DatabaseKey, dict[EngineErrorKind, float]] = {}
+    computers: dict[str, float] = {}
     for each in databases:
-        found.setdefault(instance_key(each), []).append(dealt_with(each))
-    return {key: of_all(each) for key, each in found.items()}
+        known = found.setdefault(instance_key(each), {})
+        for kind, time in dealt_with(each).items():
+            known[kind] = max(time, known.get(kind, 0.0))
+        whole = known.get(OF_COMPUTER, 0.0)
+        computers[each.computer] = max(whole, computers.get(each.computer, 0.0))
+    return lambda key: {**found.get(key, {}), OF_COMPUTER: computers.get(key[0], 0.0)}
 
 
 def open_errors(instance: Instance, acknowledged: Dealt) -> dict[EngineErrorKind, int]:
