@@ -1,6 +1,7 @@
 """Bad pages, damage and proof of one copy (semantics, section 3)."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from tests.oracle.chronicle import Event, Gap
@@ -35,14 +36,24 @@ class Latched:
     def __init__(self) -> None:
         self.pages: dict[Entry, Order] = {}
         self.damage: dict[str, Order] = {}
-        self.restored: Order | None = None
-        """Since when a restored copy of what had bad pages is unproven."""
+        self.restored: dict[Entry, Order] = {}
+        """The bad pages that a restore may have ended, and since when that is unproven."""
         self.verified: dict[str, float] = {}
         """By verifier, when it last proved every page good."""
 
     def forget(self, condition: Callable[[Entry, Order], bool]) -> None:
         """Take the bad pages of which the condition holds as resolved."""
         self.pages = {each: at for each, at in self.pages.items() if not condition(each, at)}
+        self.restored = {each: at for each, at in self.restored.items() if not condition(each, at)}
+
+    def latch(self, entry: Entry, at: Order) -> None:
+        """A page is bad, whatever was restored before."""
+        self.pages[entry] = at
+        self.restored.pop(entry, None)
+
+    def prove_restored(self, begin: Order) -> None:
+        """A pass that began then, after the restore, found every page good."""
+        self.restored = {each: at for each, at in self.restored.items() if at >= begin}
 
     def prove(self, verifier: str, time: float) -> None:
         """Note a proof where it is the latest."""
@@ -50,7 +61,7 @@ class Latched:
 
     def clear(self) -> None:
         """Nothing is known any more."""
-        self.pages, self.damage, self.restored, self.verified = {}, {}, None, {}
+        self.pages, self.damage, self.restored, self.verified = {}, {}, {}, {}
 
     def adopt(self, other: "Latched") -> None:
         """What is known of the same database at another path is of this one from now on.
@@ -60,7 +71,7 @@ class Latched:
         """
         self.pages = {**other.pages, **self.pages}
         self.damage = {**other.damage, **self.damage}
-        self.restored = self.restored or other.restored
+        self.restored = {**other.restored, **self.restored}
         for verifier, time in other.verified.items():
             self.prove(verifier, time)
         other.clear()
@@ -104,14 +115,15 @@ def step_of(event: Event, *, suspect: bool, named: list[tuple[float, str]]) -> S
         position, kind = PAGE_AT[event.id]
         page = number(event.at(position))
         entry = (-1 if page is None else page, kind)
-        return Step(order, lambda known: known.pages.update({entry: order}))
+        return Step(order, lambda known: known.latch(entry, order))
     if event.page_error:
         # "unless an unlocated one stands or a page event of that database and kind lies within an
         # hour before or after"
         kind = event.page_error
         if any(each == kind and abs(when - event.when) <= HOUR for when, each in named):
             return None
-        return Step(order, lambda known: known.pages.setdefault((-1, kind), order) and None)
+        unlocated: Entry = (-1, kind)
+        return Step(order, lambda known: known.latch(unlocated, known.pages.get(unlocated, order)))
     kind = "suspect" if suspect else damage_of(event)
     if kind:
         return Step(order, lambda known: known.damage.update({kind: order}))
@@ -141,14 +153,14 @@ def restored(ended: Event, used: Event) -> Step:
     """What a restore that ended, proven by the start of its instance, makes of what was known.
 
     It "turns the entries into finding `restored_unproven` (warning, verdict `look`) until a pass
-    that began after it". Damage is "cleared by `ack`, a restore or a newer seeding". What was
-    logged since it ended is of the restored file.
+    that began after it"; what ends an entry ends that, too. Damage is "cleared by `ack`, a restore
+    or a newer seeding". What was logged since it ended is of the restored file.
     """
 
     def change(known: Latched) -> None:
-        if any(at < ended.order for at in known.pages.values()):
-            known.restored = used.order
-        known.forget(lambda _, at: at < ended.order)
+        before = {each: at for each, at in known.pages.items() if at < ended.order}
+        known.pages = {each: at for each, at in known.pages.items() if each not in before}
+        known.restored = dict.fromkeys([*known.restored, *before], used.order)
         known.damage = {kind: at for kind, at in known.damage.items() if at >= ended.order}
 
     return Step(used.order, change)
@@ -177,12 +189,11 @@ def scanned(scan: Scanned) -> list[Step]:
         )
         if whole:
             known.prove("page_scan", scan.time)
-            if known.restored and known.restored < taken:
-                known.restored = None
+            known.prove_restored(taken)
 
     return [
         Step(taken, clear),
-        Step(read, lambda known: known.pages.update(dict.fromkeys(scan.bad, read))),
+        *(Step(read, partial(Latched.latch, entry=entry, at=read)) for entry in scan.bad),
     ]
 
 
@@ -208,7 +219,11 @@ def acknowledged(ack: Acknowledged, shown: Latched | None) -> Step:
         known.damage = {
             kind: at for kind, at in known.damage.items() if not is_shown(at, last.damage.get(kind))
         }
-        known.restored = None
+        known.restored = {
+            each: at
+            for each, at in known.restored.items()
+            if not is_shown(at, last.restored.get(each))
+        }
 
     return Step((ack.time, 1 << 62, 0), change)
 
@@ -246,8 +261,7 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
         if verifies and begin is not None:
             known.forget(lambda entry, at: at < begin and entry[1] not in BLIND_TO)
             known.prove("online_scan", completion.event.time)
-            if known.restored and known.restored < begin:
-                known.restored = None
+            known.prove_restored(begin)
         elif bad and bad > 0:
             within = [
                 (at, entry)
@@ -257,7 +271,7 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
             ]
             told = {page for at, page in named if begin is not None and begin <= at <= order}
             if len(told) < bad:
-                known.pages[UNLOCATED] = order
+                known.latch(UNLOCATED, order)
             if not counts_whole_pass or completion.partial:
                 return
             last = {entry[0]: at for at, entry in sorted(within)}
@@ -272,7 +286,7 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
 def counted_some_day(read: float) -> Step:
     """A scan of an impossible time that counted bad pages: it proves nothing, and they are bad."""
     order: Order = (read, -1, -1)
-    return Step(order, lambda known: known.pages.update({UNLOCATED: order}))
+    return Step(order, lambda known: known.latch(UNLOCATED, order))
 
 
 def verifies(

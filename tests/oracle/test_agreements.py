@@ -263,3 +263,45 @@ def test_a_detach_does_not_show_that_a_request_was_answered(agreed: Agreed) -> N
 def test_a_start_explains_a_pause_of_every_log_of_its_computer(agreed: Agreed) -> None:
     pauses = [*[other_program(each / 8) for each in range(8)], now(6, 736)]
     assert "not_heard" in one(agreed(*pauses, ntds(5, 102, "0", "15"), days=9)).findings
+
+
+def restore(days: float) -> list[Logged]:
+    """204 and 205 of a directory."""
+    return [ntds(days, 204, "c:\\restore", "c:\\logs"), ntds(days + 0.01, 205)]
+
+
+def bad_page(days: float, path: str = NTDS_DIT) -> Logged:
+    """475 of page 31 of a directory."""
+    return ntds(days, 475, path, "8192", "8192", "-1118 (0xfffffba2)", "31 (0x1F)", "39 (0x27)")
+
+
+def test_a_database_that_is_moved_takes_along_what_a_backup_verified(agreed: Agreed) -> None:
+    begun = [ntds(1, 210), ntds(1.01, 220, NTDS_DIT, "40 Gb"), ntds(1.02, 221, NTDS_DIT)]
+    found = agreed(*begun, ntds(1.03, 213), attached(2, 327), attached(2.01, 326, MOVED), days=3)
+    assert one(found, ("ex01", MOVED.lower())).verified == {"streaming_backup": at(1.03)}
+
+
+@pytest.mark.parametrize("restored", [1, 3], ids=["before", "after"])
+def test_a_database_that_is_moved_takes_along_what_a_restore_left_unproven(
+    agreed: Agreed, restored: int
+) -> None:
+    records = [bad_page(0), *restore(restored), ntds(restored + 0.02, 105, "0", "1")]
+    found = agreed(*records, attached(2, 327), attached(2.01, 326, MOVED), days=4)
+    assert one(found, ("ex01", MOVED.lower())).findings == {"restored_unproven"}
+    assert one(found, ("ex01", MOVED.lower())).verdict == "look"
+
+
+def test_a_page_that_was_read_good_since_the_restore_is_proven(agreed: Agreed) -> None:
+    records = [bad_page(0), *restore(1), ntds(1.02, 105, "0", "1")]
+    good = Scanned(
+        at(2),
+        at(2) + HOUR,
+        "EX01",
+        NTDS_DIT,
+        complete=True,
+        pages=9,
+        bad=((9, "corrected"),),
+        good=(31,),
+    )
+    assert one(agreed(*records, days=3), DIRECTORY).findings == {"restored_unproven"}
+    assert one(agreed(*records, good, days=3), DIRECTORY).findings == {"investigate"}

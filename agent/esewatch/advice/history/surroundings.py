@@ -7,6 +7,7 @@ the state keeps it where it was logged, and here it is assigned to the copy it s
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -15,13 +16,14 @@ import msgspec
 from esewatch.advice.base.staleness import DAY, one_window
 from esewatch.advice.history.copies import Copies
 from esewatch.advice.history.instance_failures import instance_failures, logical, together
+from esewatch.advice.history.pass_views import verifications
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.companions.notices import notices
 from esewatch.fold.databases.integrity import (
     OutsideFacts,
     ScanCircumstances,
     known_bad_pages,
-    last_verifications,
+    restored_bad_pages,
 )
 from esewatch.fold.identity.identity import is_ignored, is_snapshot
 from esewatch.fold.identity.origins import moved, origins
@@ -33,6 +35,7 @@ from esewatch.fold.identity.roles import (
     role_at,
     role_changes,
 )
+from esewatch.fold.instances.backups import Stretch, completed, verified_by_streaming
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, acknowledgements, open_of
 from esewatch.fold.instances.restores import restored
 from esewatch.fold.passes.passes import views_in
@@ -192,19 +195,28 @@ def _inherited(
     for until, old in former:
         # What is read at the old path later is no page of the file that is in use.
         read = [pages for pages in old.checksums_good if pages[2] <= until]
-        each = msgspec.structs.replace(old, checksums_good=read)
+        whole = {by: time for by, time in old.verified.items() if time <= until}
+        each = msgspec.structs.replace(old, checksums_good=read, verified=whole)
         beside = told(each)
         own = beside.around._replace(gone=0.0)
         views = views_in(state, each)
-        pages += [bad for bad in known_bad_pages(each, views, own) if bad.last <= until]
+        bad_pages = [known_bad_pages(each, views, own), restored_bad_pages(each, views, own)]
+        pages += [bad for bad in chain.from_iterable(bad_pages) if bad.last <= until]
         known = known_damage(each, beside.damage, own.restored)
         damage = together(
             damage, {kind: found for kind, found in known.items() if found.times[-1] <= until}
         )
-        for by, time in last_verifications(each, views, own).items():
+        streamed = [backup for backup in _streamed(state, old) if backup[1] <= until]
+        for by, time in verifications(each, views, own, streamed).items():
             if time <= until:
                 verified[by] = max(time, verified.get(by, 0.0))
     return _Inherited(pages, damage, verified)
+
+
+def _streamed(state: State, entry: Database) -> list[Stretch]:
+    of_computer = (each for each in state.instances.values() if each.computer == entry.computer)
+    verified = (verified_by_streaming(completed(each.backup_events)) for each in of_computer)
+    return [backup for each in verified for backup in each.get(entry.database, ())]
 
 
 def _in_shadows(

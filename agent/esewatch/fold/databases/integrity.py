@@ -260,7 +260,7 @@ def restored_bad_pages(
 ) -> list[BadPage]:
     """The bad pages that a restore may have ended, until what began after it verified all pages."""
     seen = acknowledgements.up_to(database, acknowledgements.RESTORE)
-    if around.restored <= max(seen, around.gone):
+    if around.restored <= seen:
         return []
     used = around.remounted
     scans = scans_of(database, views)
@@ -271,7 +271,8 @@ def restored_bad_pages(
     proven = clean_scan_start(scans, database, around)
     if max(proven, *database.verified.values(), 0.0) > used:
         return []
-    return [bad for bad in _standing(database, of_old, around) if bad.last <= around.restored]
+    standing = _standing(database, of_old, around)
+    return [bad for bad in standing if around.gone < bad.last <= around.restored]
 
 
 def _standing(database: Database, told: Iterable[Pass], around: ScanCircumstances) -> list[BadPage]:
