@@ -305,3 +305,10 @@ def test_a_page_that_was_read_good_since_the_restore_is_proven(agreed: Agreed) -
     )
     assert one(agreed(*records, days=3), DIRECTORY).findings == {"restored_unproven"}
     assert one(agreed(*records, good, days=3), DIRECTORY).findings == {"investigate"}
+
+
+def test_a_snapshot_is_no_other_database_of_the_process_that_restored(agreed: Agreed) -> None:
+    shadow = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7" + NTDS_DIT[2:]
+    records = [collected(0), bad_page(1, shadow), *restore(2), ntds(2.02, 105, "0", "1")]
+    found = agreed(*records, days=3)
+    assert one(found, DIRECTORY).damage == set()

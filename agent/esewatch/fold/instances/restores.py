@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from esewatch.fold.identity.identity import database_label
+from esewatch.fold.identity.identity import database_label, is_snapshot
 from esewatch.fold.identity.owners import stays
 from esewatch.fold.instances.instances import ATTACHED, MOUNTED
 from esewatch.fold.state.state import Database, Host, Instance, Restores, State
@@ -104,6 +104,7 @@ def _restores_of(state: State, computer: str, name: str) -> Iterator[Restored]:
             stay
             for each in state.databases.values()
             if each.computer == computer and each.process.strip().lower() == process
+            if not is_snapshot(each.database)
             for stay in stays(each)
         ]
         starts = instance.times_of({*MOUNTED, ATTACHED})
