@@ -299,8 +299,9 @@ def missing(subject: Subject, now: float, window: float, moment: float) -> set[s
         return absent(subject, now, moment)
     patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
     if subject.worked(lost, now) <= patience or now - subject.first_seen < 14 * DAY:
-        # What is not in its log is counted from the last gap on.
-        return {"unknown_since"} | ({"defrag_overdue", "scan_off"} & absent(subject, now, moment))
+        # What is not in its log is counted from the last gap on; what is in it is said.
+        said = {"defrag_overdue", "scan_off", "verification_unreadable"}
+        return {"unknown_since"} | (said & absent(subject, now, moment))
     # Whatever was missed, nothing has verified it for too long since.
     found = absent(subject, now, moment)
     if standing(subject, now) == "unverified" and is_asked_for(subject):

@@ -312,3 +312,12 @@ def test_a_snapshot_is_no_other_database_of_the_process_that_restored(agreed: Ag
     records = [collected(0), bad_page(1, shadow), *restore(2), ntds(2.02, 105, "0", "1")]
     found = agreed(*records, days=3)
     assert one(found, DIRECTORY).damage == set()
+
+
+def test_a_scan_that_cannot_be_read_fills_no_gap(agreed: Agreed) -> None:
+    first = now(0, 736)
+    number = (first.record_id or 0) + 90
+    scans = [now(9, 736)._replace(record_id=number), now(10, 737)._replace(record_id=number + 1)]
+    found = one(agreed(first, *scans, days=10.5, whole=True))
+    assert found.findings == {"unknown_since", "verification_unreadable"}
+    assert found.verdict == "blind"

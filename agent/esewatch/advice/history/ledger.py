@@ -201,7 +201,7 @@ def _entry(copy: Copy, now: float, held: float) -> Ledger:
     }
     last = max((Proof(time, by) for by, time in verified.items()), default=None)
     done = _done(copy, last, now)
-    gap = _hides(copy, done, now)
+    gap = _hides(copy, last, now)
     deadline = verification_deadline(copy)
     after = [bad for bad in copy.bad_pages if bad.last <= now and (not last or bad.last > last[0])]
     corrected = count_pages(bad for bad in after if bad.kind == "corrected")
