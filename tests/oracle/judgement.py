@@ -150,9 +150,11 @@ def unread(subject: Subject) -> float:
 def one_sided(subject: Subject, now: float, moment: float) -> str:
     """Whether this copy is not verified in time, and only copies of the other role are.
 
-    "Cross-copy rules are skipped when a role is unknown"; one database is active once.
+    "Cross-copy rules are skipped when a role is unknown"; one database is active once; a
+    path that it left is no copy.
     """
-    group = [subject, *subject.others]
+    others = [each for each in subject.others if not each.left]
+    group = [subject, *others]
     roles = [each.role for each in group]
     if len(group) < 2 or not all(roles) or roles.count("active") > 1:
         return ""
@@ -160,7 +162,7 @@ def one_sided(subject: Subject, now: float, moment: float) -> str:
         return ""
     proven = {
         each.role
-        for each in subject.others
+        for each in others
         # "nothing about it is `ok`, "verified" or "up to date""
         if standing(each, moment) == "verified" and not each.blind(moment)
     }

@@ -321,3 +321,26 @@ def test_a_scan_that_cannot_be_read_fills_no_gap(agreed: Agreed) -> None:
     found = one(agreed(first, *scans, days=10.5, whole=True))
     assert found.findings == {"unknown_since", "verification_unreadable"}
     assert found.verdict == "blind"
+
+
+def test_the_path_that_a_database_left_is_no_copy(agreed: Agreed) -> None:
+    elsewhere = "E:\\elsewhere\\priv06.edb"
+
+    def second(days: float, event_id: int, *rest: str) -> Logged:
+        return event(days, event_id, *rest, who=NOW, computer="EX02")
+
+    moved = [second(1, 327, "1", PRIV, "0"), second(1.01, 326, "1", elsewhere, "0")]
+    passed = ("7/1/2007", "90000", "50000", "49999, 0")
+    proven = [now(15, 736), now(16, 737, *passed)]
+    found = agreed(
+        second(0, 717, PRIV),
+        *moved,
+        second(2, 719, elsewhere, "7/1/2007", "1"),
+        *proven,
+        *[other_program(each) for each in range(1, 20)],
+        *[other_program(each)._replace(computer="EX02") for each in range(1, 20)],
+        days=20,
+        databases=[{"match": "*\\priv06.edb", "name": "DB06"}],
+    )
+    key = ("ex02", elsewhere.lower())
+    assert one(found, key).findings == {"never_verified", "only_active_verified"}

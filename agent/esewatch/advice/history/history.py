@@ -1,6 +1,5 @@
 """The history of a database for the judgements: plain values, gathered once from the state."""
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -10,7 +9,7 @@ import msgspec
 from esewatch.advice.base.time_at_work import Stretch, presence
 from esewatch.advice.history.attached import Members, members
 from esewatch.advice.history.derived import Derived, Judge, derived
-from esewatch.advice.history.ledger import Copy, CopyFacts
+from esewatch.advice.history.ledger import NEVER, Copy, CopyFacts
 from esewatch.advice.history.pass_views import (
     failed_tasks,
     pages_of,
@@ -67,8 +66,6 @@ from esewatch.fold.state.state import (
 )
 
 MOST_PAGE_SIZE = 32768
-NEVER = ((-math.inf, math.inf),)
-"""The times off of a database that was moved: its old path is retired, and nothing is due."""
 _RATIO_COUNTERS = ("|online defrag pages read/sec|", "|online defrag pages freed/sec|")
 
 

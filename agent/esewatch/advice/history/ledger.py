@@ -44,6 +44,9 @@ NO_VERIFICATION = "no verification is known"
 LATEST = 8
 BACKGROUND_BYTES_PER_SECOND = 1e6
 """Pace of the background scan since Exchange 2013 (semantics.md 5), until its own is seen."""
+NEVER = ((-math.inf, math.inf),)
+"""The times off of a database that was moved: its old path is retired, no copy, and nothing is
+due."""
 Gap = tuple[float, float, int]
 """(from, to, records missing), as fold/channels/deduplication.py claims them."""
 
@@ -307,7 +310,7 @@ def _asked_for(copy: Copy) -> bool:
 def _groups(copies: Sequence[Copy]) -> list[list[int]]:
     found: dict[str, list[int]] = {}
     for index, copy_of in enumerate(copies_of(copies)):
-        if copy_of is not None:
+        if copy_of is not None and copies[index].off != NEVER:
             found.setdefault(copy_of, []).append(index)
     return list(found.values())
 
