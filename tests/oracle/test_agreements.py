@@ -344,3 +344,24 @@ def test_the_path_that_a_database_left_is_no_copy(agreed: Agreed) -> None:
     )
     key = ("ex02", elsewhere.lower())
     assert one(found, key).findings == {"never_verified", "only_active_verified"}
+
+
+def night(days: int, path: str, until: float = 5, done: bool = False) -> list[Logged]:
+    """Online defragmentation of a night from one o'clock on, and whether its pass is done."""
+    rest = ("1290", "7/1/2007", "45435", "8", "1", "87", "73") if done else ()
+    return [
+        event(days + 1 / 24, 700, path),
+        event(days + until / 24, 703 if done else 704, path, *rest),
+    ]
+
+
+def test_nights_that_end_early_and_go_on_to_do_so_begin_nothing_anew(agreed: Agreed) -> None:
+    nights = [each for days in range(18) for each in night(days, PRIV, done=days % 3 == 0)]
+    found = agreed(
+        *nights,
+        broken(17, 31),
+        days=18,
+        windows={"nightly": {"start": "01:00", "duration": "8h", "timezone": "UTC"}},
+        databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
+    )
+    assert one(found).action == "keep"

@@ -131,7 +131,7 @@ def restarts(found: Sequence[Used]) -> dict[float, float]:
     for nights in _equally_early([each for each in found if each.ran or each.off is not None]):
         at = told.index(nights[0])
         least = 3 if at and told[at - 1].off == 0.0 else 2
-        is_over = len(told) - told.index(nights[-1]) > 2
+        is_over = sum(each.off == 0.0 for each in told[told.index(nights[-1]) :]) >= 2
         is_short = min(each.off or 0.0 for each in nights) < -EARLY
         if len(nights) >= least and is_over and is_short:
             later += nights[1:]
