@@ -241,12 +241,15 @@ def chronicle(history: History) -> Chronicle:
             channel.append((record.time, record.record_id, place))
     gaps: list[Gap] = []
     for (label, name), numbered in channels.items():
+        read_numbers = {number for _, number, _ in numbered}
         for life in lives(numbered):
             life.sort(key=lambda each: each[1])
             latest = life[0][0]
             last = life[0][1]
             for time, number, place in life:
-                if history.complete_channels and number > last + 1:
+                # Where the clock was wrong for a while, those between are of a life of their own.
+                is_lost = any(each not in read_numbers for each in range(last + 1, number))
+                if history.complete_channels and is_lost:
                     gaps.append(Gap(label, name, latest, max(latest, time)))
                 latest, last = max(latest, time), number
                 when[place] = latest

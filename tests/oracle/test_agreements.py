@@ -365,3 +365,12 @@ def test_nights_that_end_early_and_go_on_to_do_so_begin_nothing_anew(agreed: Agr
         databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
     )
     assert one(found).action == "keep"
+
+
+def test_no_record_is_lost_where_the_clock_was_wrong_for_one(agreed: Agreed) -> None:
+    first = collected(0)
+    number = first.record_id or 0
+    wrong = [collected(days)._replace(record_id=number + n) for n, days in ((1, 12), (2, 60))]
+    later = [collected(3 + n / 2)._replace(record_id=number + 3 + n) for n in range(30)]
+    found = one(agreed(first, *wrong, *later, days=18, whole=True), DIRECTORY)
+    assert "unknown_since" not in found.findings

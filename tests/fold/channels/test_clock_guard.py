@@ -101,13 +101,28 @@ def test_a_reading_and_a_range_of_the_future_are_left_out_and_counted() -> None:
         reading(NOW, 30),
         Coverage(
             computer="EX01", channel="Application", first=1, last=9,
-            first_time=NOW, last_time=FUTURE,
+            first_time=FUTURE, last_time=FUTURE,
         ),
     )  # fmt: skip
     assert source(folder).implausible == 2
     assert folder.state.channels == {}
     (instance,) = folder.state.instances.values()
     assert instance.totals == {"ese_defrag_pages_read_total": 20.0}
+
+
+def test_no_record_is_missing_from_a_range_whose_last_one_is_of_the_future() -> None:
+    """It was read: only its time is wrong."""
+    ranges = [
+        Coverage(
+            computer="EX01", channel="Application", first=first, last=first + 8,
+            first_time=time, last_time=last,
+        )
+        for first, time, last in ((1, NOW, NOW), (10, NOW, FUTURE), (19, NOW, NOW))
+    ]  # fmt: skip
+    folder = fold(*ranges)
+    assert source(folder).missed == 0
+    (channel,) = folder.state.channels.values()
+    assert (channel.gaps, channel.epochs[0].max_time) == ([], NOW)
 
 
 @pytest.mark.parametrize("time", [float("nan"), float("inf"), NOW + DAY + 1])

@@ -29,7 +29,8 @@ def admitted(source: SourceState, record: Record, until: float, now: float) -> R
     """Return the record as far as its time is possible, not after `until` at `now`; count others.
 
     An event later than that, or not after 1970, becomes one of unknown time; a checked copy
-    no longer proves any page good, but its bad pages stay bad; any other record is dropped.
+    no longer proves any page good, but its bad pages stay bad; of a range that ends later the
+    numbers were read all the same; any other record is dropped.
     """
     time = record.last_time if isinstance(record, Coverage) else record.time
     first = NEVER_SET if isinstance(record, Event) else 0.0
@@ -42,6 +43,8 @@ def admitted(source: SourceState, record: Record, until: float, now: float) -> R
         return msgspec.structs.replace(record, time=now, complete=False)
     if isinstance(record, PagesScanned):
         return msgspec.structs.replace(record, time=now, read=now, good=())
+    if isinstance(record, Coverage) and first < record.first_time <= until:
+        return msgspec.structs.replace(record, last_time=record.first_time)
     return None
 
 
