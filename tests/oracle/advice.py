@@ -51,24 +51,30 @@ def actions(
 ) -> dict[Key, str]:
     """The action of each database, that of its instance where it shares one.
 
-    "An instance with several attached databases: ratio and window advice are per instance".
+    "An instance with several attached databases: ratio and window advice are per instance". What
+    was moved or dismounted decides nothing.
     "For those with the same window one advice is given: that of the database whose rule stands
     first in this table." (docs)
     """
     own = {key: Case(each, events, configuration, now).advice() for key, each in subjects.items()}
     found = {}
     for key, subject in subjects.items():
-        group = [
-            other
+        attached = [
+            (other, each)
             for other, each in subjects.items()
-            if own[other].rule
-            and not is_nameless_snapshot(other[1])
-            and each.last_seen >= now - 28 * DAY
+            if not is_nameless_snapshot(other[1])
             and each.computer == subject.computer
             and instance(each) == instance(subject) != ""
+            and not (each.left or each.dismounted)
+        ]
+        group = [
+            other
+            for other, each in attached
+            if own[other].rule
+            and each.last_seen >= now - 28 * DAY
             and configured(each, configuration) == configured(subject, configuration)
         ]
-        members = group if own[key].rule and group else [key]
+        members = group if own[key].rule and group and len(attached) > 1 else [key]
         first = min(members, key=lambda k: (RULES.index(own[k].rule), -own[k].seconds, k)
                     if own[k].rule else (0, 0.0, k))  # fmt: skip
         found[key] = own[first].action
@@ -94,8 +100,8 @@ class Case:
         self.subject, self.configuration, self.now = subject, configuration, now
         self.window = configured(subject, configuration)
         self.policy: Mapping[str, Any] = configuration.get("policy") or {}
-        self.runs = stretches(subject, range(700, 706))
-        self.scans = stretches(subject, range(717, 728))
+        self.runs = stretches(subject, range(700, 706), now)
+        self.scans = stretches(subject, range(717, 728), now)
         done = [each for each in subject.copy.completions if each.event.when <= now]
         self.defrags = [each for each in done if each.task == "defrag"]
         self.checks = [each for each in done if each.task != "defrag"]

@@ -98,18 +98,16 @@ def impute(subjects: Subjects, events: Sequence[Event]) -> None:
 
 
 def is_known_then(subject: Subject, event: Event) -> bool:
-    """Whether its instance named it since its last start but one."""
+    """Whether its instance named it since its last start but one, or before that and later on: it
+    was there."""
     starts = [
         each
         for each in subject.life
         if each.id == 102 and each.instance == event.instance and each < event
     ]
     since = starts[-2] if len(starts) > 1 else None
-    return any(
-        (since is None or since < each) and each < event
-        for each in subject.owned
-        if each.instance == event.instance
-    )
+    named = sorted(each.order for each in subject.owned if each.instance == event.instance)
+    return bool(named) and named[0] < event.order and (since is None or since.order < named[-1])
 
 
 def is_unexplained(event: Event) -> bool:

@@ -100,13 +100,16 @@ def openings(window: Mapping[str, Any], begin: float, until: float) -> list[Stre
     return found
 
 
-def stretches(subject: Subject, ids: Iterable[int]) -> list[Run]:
+def stretches(subject: Subject, ids: Iterable[int], now: float) -> list[Run]:
     """When a task whose events these are ran: from a start or resume to its end.
+
+    What is over a day ahead of the clock opens nothing.
 
     One whose end was not logged before the next start is not known; the last may go on.
     """
     stops = [event for event in subject.life if event.id in (103, 104)]
-    mine = [event for event in subject.owned if event.id in ids] + subject.leaves
+    known = [event for event in subject.owned if event.id in ids and event.time <= now + DAY]
+    mine = [*known, *subject.leaves]
     found: list[Run] = []
     begun: float | None = None
     for event in sorted({*stops, *mine}, key=lambda each: each.order):

@@ -89,6 +89,11 @@ class Subject:
         errors = [*self.io_errors, *self.unplaced]
         return [event for event in errors if event.when > self.dealt_with.get("io", 0.0)]
 
+    @property
+    def dismounted(self) -> bool:
+        """It is detached, and its instance goes on."""
+        return bool(self.away) and self.away[-1][1] == float("inf")
+
     def blind(self, now: float) -> bool:
         """Nothing is heard of it any more."""
         return now > self.silent_from

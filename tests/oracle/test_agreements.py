@@ -346,6 +346,22 @@ def test_the_path_that_a_database_left_is_no_copy(agreed: Agreed) -> None:
     assert one(found, key).findings == {"never_verified", "only_active_verified"}
 
 
+def test_an_error_is_of_the_database_that_was_named_before_and_after(agreed: Agreed) -> None:
+    starts = [ntds(each, 102, "0", "15") for each in (1, 2, 3)]
+    error = ntds(4, 244, "-1118")
+    found = agreed(collected(0), *starts, error, collected(5), days=6)
+    assert one(found, DIRECTORY).known_bad == {(-1, "wrong_page")}
+
+
+def test_no_record_is_lost_where_the_clock_was_wrong_for_one(agreed: Agreed) -> None:
+    first = collected(0)
+    number = first.record_id or 0
+    wrong = [collected(days)._replace(record_id=number + n) for n, days in ((1, 12), (2, 60))]
+    later = [collected(3 + n / 2)._replace(record_id=number + 3 + n) for n in range(30)]
+    found = one(agreed(first, *wrong, *later, days=18, whole=True), DIRECTORY)
+    assert "unknown_since" not in found.findings
+
+
 def night(days: int, path: str, until: float = 5, done: bool = False) -> list[Logged]:
     """Online defragmentation of a night from one o'clock on, and whether its pass is done."""
     rest = ("1290", "7/1/2007", "45435", "8", "1", "87", "73") if done else ()
@@ -353,6 +369,18 @@ def night(days: int, path: str, until: float = 5, done: bool = False) -> list[Lo
         event(days + 1 / 24, 700, path),
         event(days + until / 24, 703 if done else 704, path, *rest),
     ]
+
+
+def test_what_was_moved_or_dismounted_decides_nothing_for_its_instance(agreed: Agreed) -> None:
+    """Its nights are too few, and those of the other are not."""
+    nights = [
+        each for days in range(20, 29) for each in night(days, "E:\\new\\priv06.edb", 2, True)
+    ]
+    nights += [each for days in range(9) for each in night(days, PRIV, 2, True)]
+    moved = [event(19, 327, "1", PRIV, "0"), event(19.01, 326, "1", "E:\\new\\priv06.edb", "0")]
+    found = agreed(*nights, *moved, days=29)
+    assert one(found, ("ex01", "e:\\new\\priv06.edb")).action == "shrink"
+    assert one(found).action == "insufficient_evidence"
 
 
 def test_nights_that_end_early_and_go_on_to_do_so_begin_nothing_anew(agreed: Agreed) -> None:
@@ -367,10 +395,8 @@ def test_nights_that_end_early_and_go_on_to_do_so_begin_nothing_anew(agreed: Agr
     assert one(found).action == "keep"
 
 
-def test_no_record_is_lost_where_the_clock_was_wrong_for_one(agreed: Agreed) -> None:
-    first = collected(0)
-    number = first.record_id or 0
-    wrong = [collected(days)._replace(record_id=number + n) for n, days in ((1, 12), (2, 60))]
-    later = [collected(3 + n / 2)._replace(record_id=number + 3 + n) for n in range(30)]
-    found = one(agreed(first, *wrong, *later, days=18, whole=True), DIRECTORY)
-    assert "unknown_since" not in found.findings
+def test_a_scan_of_a_passive_copy_of_which_all_is_to_come_did_not_run(agreed: Agreed) -> None:
+    repl = ("MSExchangeRepl", NOW[1], NOW[2])
+    came = event(0, 326, "1", PRIV, "0", who=repl)
+    found = agreed(came, event(60, 717, PRIV, who=repl), days=10)
+    assert one(found).action == "not_applicable"
