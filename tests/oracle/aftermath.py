@@ -70,6 +70,8 @@ class Aftermath:
         self.places = [place for place in places if (place.server, place.channel) in self.logs]
         self.more: list[Logged | Acknowledged] = []
         self.exports: list[Place] = []
+        self.gone: dict[Place, tuple[float, str]] = {}
+        """What was dismounted or moved: when, and where it is then."""
         self.settings: dict[str, object] = {}
 
     def place(self, *kinds: str) -> Place | None:
@@ -95,7 +97,7 @@ class Aftermath:
     def history(self) -> History:
         """What is recorded now."""
         for draft in sorted(self.script.drafts, key=lambda each: each.time):
-            self.put(draft)
+            self.put(self.moved(draft))
         for place in self.exports:
             self.export(place)
         became: dict[Logged, Logged | None] = {}
@@ -118,6 +120,13 @@ class Aftermath:
             records.insert(self.rng.randint(0, len(records)), each)
         settings = {**self.made.configuration, **self.settings}
         return self.made._replace(records=tuple(records), configuration=settings)
+
+    def moved(self, draft: Draft) -> Draft:
+        """What is logged of a database that was moved names where it is then."""
+        for place, (time, path) in self.gone.items():
+            if (draft.server, draft.channel) == (place.server, place.channel) and draft.time > time:
+                draft = draft._replace(strings=renamed(draft.strings, place.path, path))
+        return draft
 
     def put(self, draft: Draft) -> None:
         """Write a record into its log, where its time is."""
@@ -230,14 +239,16 @@ def goes_on(found: Aftermath, place: Place | None = None) -> None:
 def goes_away(found: Aftermath) -> None:
     """A database is dismounted, or lies elsewhere from then on."""
     rng, place = found.rng, found.place()
-    if not place or place.path[1:2] != ":":
+    if not place or place.path[1:2] != ":" or place in found.gone:
         return
     time = found.moment(place)
+    found.gone[place] = time, place.path
     kind = rng.choice(["dismounted", "moved", "moved", "renamed", "replayed", "another's"])
     if kind == "replayed":
-        who = replace(place, generation="ese" if place.generation == "old" else place.generation)
+        if place.generation == "old":
+            return
         letter = "," + rng.choice("RU") + ","
-        found.script.log(who, time, 327, "1", place.path, "0", "[1] 0.0", "0 0")
+        found.script.log(place, time, 327, "1", place.path, "0", "[1] 0.0", "0 0")
         last = found.script.drafts[-1]
         strings = (last.strings[0], last.strings[1].replace(",D,", letter), *last.strings[2:])
         found.script.drafts[-1] = last._replace(strings=strings)
@@ -251,19 +262,21 @@ def goes_away(found: Aftermath) -> None:
     found.script.log(place, time, 327, "1", place.path, "0", "[1] 0.0", "0 0")
     if kind != "dismounted":
         found.script.log(place, time + 60, 326, "1", path, "0", "[1] 0.0", "0 0")
+        found.gone[place] = time, path
 
     def elsewhere(record: Logged) -> Logged | None:
-        own = [database_label(each) == database_label(place.path) for each in record.strings]
-        if record.time <= time or not any(own):
+        strings = renamed(record.strings, place.path, path)
+        if record.time <= time or strings == record.strings:
             return record
-        if kind == "dismounted":
-            return None
-        strings = tuple(
-            path if is_own else each for is_own, each in zip(own, record.strings, strict=True)
-        )
-        return record._replace(strings=strings)
+        return None if kind == "dismounted" else record._replace(strings=strings)
 
     found.change(place, elsewhere)
+
+
+def renamed(strings: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
+    """The words of a record with another path for that of a database."""
+    label = database_label(old)
+    return tuple(new if database_label(each) == label else each for each in strings)
 
 
 def is_created(found: Aftermath) -> None:

@@ -89,12 +89,13 @@ def impute(subjects: Subjects, events: Sequence[Event]) -> None:
         known = [each for each in home if is_known_then(each, event)] or [
             each for each in home if all(event < named for named in each.owned)
         ]
-        if len(known) == 1:
-            if event.io_error:
-                known[0].io_errors.append(event)
-            else:
-                known[0].against.append(event)
-                known[0].against.sort(key=lambda each: each.order)
+        if event.io_error:
+            # As that of a log file it is of all of its instance.
+            for each in home:
+                each.io_errors.append(event)
+        elif len(known) == 1:
+            known[0].against.append(event)
+            known[0].against.sort(key=lambda each: each.order)
 
 
 def is_known_then(subject: Subject, event: Event) -> bool:

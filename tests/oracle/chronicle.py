@@ -6,6 +6,7 @@ from tests.oracle.facts import (
     DATABASE_AT,
     IO_FAILED,
     KIND_OF_ERROR,
+    NOT_AT_WORK,
     PROVIDERS,
     TOOLS,
     error_of,
@@ -20,6 +21,8 @@ COMPANIONS = frozenset(
     | {"msexchangeis", "user32", "eventlog"}
 )
 """Programs of which single records are read (section 4)."""
+OFF = frozenset({"shutdown", "power off"})
+"""Words of 1074 for a computer that does not start again."""
 STARTS = frozenset({102, 6005, 6008})
 FAR = 1024
 """So far apart are numbers of one time only where the log was cleared between."""
@@ -128,6 +131,18 @@ class Channel(NamedTuple):
     """When an instance or the computer started: a shutdown or a power loss came before."""
     others: list[float]
     """Of these, those of other programs than the engine."""
+    shown: list[tuple[float, str]]
+    """Each time, and what shows it (`shown_by`)."""
+
+
+class Heard(NamedTuple):
+    """A record of a log."""
+
+    time: float
+    is_engine: bool
+    is_start: bool
+    """An instance or the computer started: that of a tool is none."""
+    shown_by: str
 
 
 class Chronicle(NamedTuple):
@@ -136,14 +151,17 @@ class Chronicle(NamedTuple):
     events: list[Event]
     """Of ESE providers, in order."""
     times: dict[str, list[float]]
-    """By computer: when anything was logged that bears a number: how far its logs were read."""
+    """By computer: when anything was logged that bears a number, or that another program logged
+    that is no companion: how far its logs were read."""
     gaps: list[Gap]
     channels: dict[tuple[str, str], Channel]
     """By computer and channel."""
     shutdowns: dict[str, float]
     """By computer that was shut down and did not start since: when."""
+    begins: dict[str, float]
+    """By computer: the time of its first record with a number."""
     ends: dict[str, float]
-    """By computer: how far its log was read, as a record with a number or of another program tells,
+    """By computer: how far its log was read, as a record with a number or of another program tells
     that is no companion."""
 
 
@@ -220,9 +238,26 @@ def shut_down(records: list[tuple[int, str, Logged]]) -> dict[str, float]:
     for _, label, record in sorted(records, key=lambda each: each[2].time):
         if record.event_id == 6005:
             found.pop(label, None)
-        elif record.event_id == 1074 and {*record.strings[4:5]} & {"shutdown", "power off"}:
+        elif record.event_id == 1074 and {*record.strings[4:5]} & OFF:
             found[label] = record.time
     return found
+
+
+def is_companion(record: Logged) -> bool:
+    """Whether it is one of those records; a restart is none."""
+    is_restart = record.event_id == 1074 and not {*record.strings[4:5]} & OFF
+    return record.provider.lower() in COMPANIONS and not is_restart
+
+
+def shown_by(record: Logged, tells: bool) -> str:
+    """What shows that the log was heard then: the log by its numbers and by other programs ("");
+    else the instance, where the record shows that it is at work; else "none"."""
+    if tells:
+        return ""
+    process = record.strings[0].lower() if record.strings else ""
+    if record.event_id in NOT_AT_WORK or process in TOOLS:
+        return "none"
+    return instance_key(record.strings)
 
 
 def chronicle(history: History) -> Chronicle:
@@ -242,7 +277,9 @@ def chronicle(history: History) -> Chronicle:
     gaps: list[Gap] = []
     for (label, name), numbered in channels.items():
         read_numbers = {number for _, number, _ in numbered}
-        for life in lives(numbered):
+        # "A record over a day later than it was read" tells no time.
+        timed = [each for each in numbered if each[0] <= history.now + DAY]
+        for life in lives(timed):
             life.sort(key=lambda each: each[1])
             latest = life[0][0]
             last = life[0][1]
@@ -255,21 +292,27 @@ def chronicle(history: History) -> Chronicle:
                 when[place] = latest
     times: dict[str, list[float]] = {}
     events: list[Event] = []
-    heard: dict[tuple[str, str], list[tuple[float, bool, int]]] = {}
+    heard: dict[tuple[str, str], list[Heard]] = {}
     ends: dict[str, float] = {}
+    begins: dict[str, float] = {}
     extra = history.configuration.get("providers") or ()
     assert isinstance(extra, list | tuple)
     own = {str(each).lower() for each in extra}
     for place, label, record in records:
-        if record.record_id is not None:
-            times.setdefault(label, []).append(when[place])
         is_engine = bool(PROVIDERS.match(record.provider)) or record.provider.lower() in own
+        is_read = is_engine or is_companion(record)
+        tells = record.record_id is not None or not is_read
+        if tells:
+            times.setdefault(label, []).append(when[place])
+        if record.record_id is not None:
+            begins[label] = min(when[place], begins.get(label, when[place]))
         if record.time <= history.now + DAY:
             # "A record over a day later than it was read is never the last".
             where = heard.setdefault((label, record.channel.lower()), [])
-            where.append((record.time, is_engine, record.event_id))
-            is_read = is_engine or record.provider.lower() in COMPANIONS
-            if record.record_id is not None or not is_read:
+            process = record.strings[0].lower() if record.strings else ""
+            begins_it = record.event_id in STARTS and process not in TOOLS
+            where.append(Heard(record.time, is_engine, begins_it, shown_by(record, tells)))
+            if tells:
                 ends[label] = max(record.time, ends.get(label, 0.0))
         if not is_engine:
             continue
@@ -297,10 +340,11 @@ def chronicle(history: History) -> Chronicle:
         each.sort()
     read_of = {
         key: Channel(
-            sorted(time for time, _, _ in found),
-            sorted(time for time, _, event_id in found if event_id in STARTS),
-            sorted(time for time, is_engine, _ in found if not is_engine),
+            sorted(each.time for each in found),
+            sorted(each.time for each in found if each.is_start),
+            sorted(each.time for each in found if not each.is_engine),
+            [(each.time, each.shown_by) for each in found],
         )
         for key, found in heard.items()
     }
-    return Chronicle(events, times, gaps, read_of, shut_down(records), ends)
+    return Chronicle(events, times, gaps, read_of, shut_down(records), begins, ends)

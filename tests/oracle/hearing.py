@@ -15,16 +15,15 @@ MOST = 14 * DAY
 MEASURED = 28 * DAY
 NONE = ""
 """The channel of a database that no event names: a page scan read it."""
-BOOT = 600.0
+BOOT = HOUR
 """Within so long after its first record a computer that was off has started its services."""
 
 Subjects = Mapping[tuple[str, str], Subject]
 
 
 def channels_of(subject: Subject) -> set[str]:
-    """The channels that its own events come by; those of tools, where it has no others."""
-    own = {event.channel for event in subject.owned if not event.in_snapshot}
-    return own or {event.channel for event in subject.named if not event.in_snapshot}
+    """The channels that its own events come by, not those of tools."""
+    return {event.channel for event in subject.owned if not event.in_snapshot}
 
 
 def listen(
@@ -35,16 +34,24 @@ def listen(
     "Silence is judged per computer and channel that a watched database's events came by ...; per
     database it is that of the channel its own events come by". "`retired: true` ends it."
     """
-    judged = {
-        (subject.computer, channel)
-        for subject in subjects.values()
-        if subject.tier == "watched" and not is_nameless_snapshot(subject.label)
-        for channel in channels_of(subject) or {NONE}
+    judged: dict[tuple[str, str], set[str]] = {}
+    for subject in subjects.values():
+        if subject.tier == "watched" and not is_nameless_snapshot(subject.label):
+            for channel in channels_of(subject) or {NONE}:
+                judged.setdefault((subject.computer, channel), set()).update(subject.instances)
+    begins = {
+        each: begin
+        for each, served in judged.items()
+        if (begin := silence(told, each, policy, served)) is not None
     }
-    begins = {each: begin for each in judged if (begin := silence(told, each, policy)) is not None}
+    for log in [each for each in judged if each[1] == NONE]:
+        # It is heard by the logs of its computer, where it has any.
+        if any(each[0] == log[0] and each[1] != NONE for each in judged):
+            del judged[log]
+            begins.pop(log, None)
     for subject in subjects.values():
         own = {(subject.computer, channel) for channel in channels_of(subject)}
-        if not own or not own <= judged:
+        if not own or not own <= judged.keys():
             # "a computer is silent when all of them are".
             own = {each for each in judged if each[0] == subject.computer}
         found = [begins[each] for each in own if each in begins]
@@ -57,13 +64,16 @@ def listen(
             subject.silent_from = max(subject.silent_from, off + MOST)
 
 
-def silence(told: Chronicle, log: tuple[str, str], policy: Mapping[str, Any]) -> float | None:
+def silence(
+    told: Chronicle, log: tuple[str, str], policy: Mapping[str, Any], served: set[str]
+) -> float | None:
     """From when on a channel of a computer is silent; None where nothing was logged.
 
     "nothing was read for `silent_after`: configured, else the larger of 48 h and three times the
     longest gap between its records of the 28 days before its last one (gaps across a shutdown or a
     power loss left out), at most 14 days". "Where only ESE events come, or under five gaps are
-    known: 14 days". What no event names is heard by those of its computer.
+    known: 14 days". What no event names is heard by those of its computer. `served` are the
+    instances that write to it: where records have no numbers, theirs count.
     """
     if log[1] == NONE:
         engine = [event.time for event in told.events if event.computer == log[0]]
@@ -76,14 +86,20 @@ def silence(told: Chronicle, log: tuple[str, str], policy: Mapping[str, Any]) ->
     if configured is not None:
         return last + configured
     starts = [start for key, of in told.channels.items() if key[0] == log[0] for start in of.starts]
-    times = [time for time in channel.times if time >= last - MEASURED]
+    since = last - MEASURED
+    times = [time for time in channel.times if time >= since]
+    earlier = [time for time in channel.times if time < since][-1:]
     gaps = [
-        after - before
-        for before, after in pairwise(times)
+        after - max(before, since)
+        for before, after in pairwise([*earlier, *times])
         if before // HOUR != after // HOUR
         and not any(before < start <= after + BOOT for start in starts)
     ]
     alone = not any(time >= last - MEASURED for time in channel.others)
-    if alone or len({time // HOUR for time in times}) <= 5:
+    hours: dict[str, set[float]] = {}
+    for time, shown_by in channel.shown:
+        if time >= last - MEASURED and shown_by in {"", *served}:
+            hours.setdefault(shown_by, set()).add(time // HOUR)
+    if alone or max(map(len, hours.values()), default=0) <= 5:
         return last + MOST
     return last + min(MOST, max(LEAST, 3 * max(gaps, default=0.0)))

@@ -209,11 +209,11 @@ def acknowledged(ack: Acknowledged, shown: Latched | None) -> Step:
 
     def change(known: Latched) -> None:
         last = shown or Latched()
-        known.forget(
-            lambda entry, at: (
-                (not ack.pages or entry[0] in ack.pages) and is_shown(at, last.pages.get(entry))
-            )
-        )
+        known.pages = {
+            entry: at
+            for entry, at in known.pages.items()
+            if (ack.pages and entry[0] not in ack.pages) or not is_shown(at, last.pages.get(entry))
+        }
         if ack.pages:
             return
         known.damage = {
@@ -267,7 +267,7 @@ def summary(completion: Completion, verifies: bool, named: list[tuple[Order, int
                 (at, entry)
                 for entry, at in known.pages.items()
                 if begin is not None and begin <= at <= order
-                if entry[1] in COUNTED and entry != UNLOCATED
+                if entry[1] in COUNTED and entry[0] >= 0
             ]
             told = {page for at, page in named if begin is not None and begin <= at <= order}
             if len(told) < bad:
@@ -311,10 +311,17 @@ def verifies(
         return False
     if completion.is_hopeless:
         return False
-    if any(gap.begin < completion.event.when and gap.end > begin[0] for gap in gaps):
+    return is_clear(begin, completion.event, against, unread, gaps)
+
+
+def is_clear(
+    begin: Order, end: Event, against: Iterable[Event], unread: Iterable[Event], gaps: list[Gap]
+) -> bool:
+    """Whether nothing from `begin` to `end` contradicts that every page is good, or may."""
+    if any(gap.begin < end.when and gap.end > begin[0] for gap in gaps):
         return False
     spoilt = [*(event for event in against if is_spoiling(event)), *unread]
-    return not any(begin <= event.order <= completion.event.order for event in spoilt)
+    return not any(begin <= event.order <= end.order for event in spoilt)
 
 
 def is_spoiling(event: Event) -> bool:

@@ -45,7 +45,8 @@ def deadline(subject: Subject) -> float:
     configured = seconds(subject.entry.get("verify_within", ""))
     if configured is not None:
         return configured
-    late = [number(event.at(8)) or 0 for event in subject.owned if event.id == 735]
+    told = [number(event.at(8)) for event in subject.owned if event.id == 735]
+    late = [each for each in told if each is not None]
     ends = [
         each.event.when
         for each in subject.copy.completions
@@ -119,14 +120,16 @@ def standing(subject: Subject, now: float) -> str:
     lost = unknown_since(subject, WINDOW)
     limit = deadline(subject)
     proofs = [*subject.verified.values()]
+    if proofs and subject.worked(max(proofs), now) <= limit:
+        return "verified"
     if unread(subject):
         # "Its deadline runs on as if it had verified".
         proofs.append(unread(subject))
-    if proofs and subject.worked(max(proofs), now) <= limit:
-        return "verified" if not unread(subject) else "unknown"
+        if subject.worked(unread(subject), now) <= limit:
+            return "unknown"
     # "known for 14 days (or never-verified: 7)": behind a gap it is not said to be never.
     least = 14 * DAY if proofs or lost is not None else 7 * DAY
-    if now - subject.first_seen < least:
+    if now - max(subject.first_seen, subject.copy.born) < least:
         return "unknown"
     patience = limit if proofs else max(limit, 7 * DAY)
     since = max([lost or 0.0, subject.copy.born, *(proofs or [subject.first_seen])])
@@ -136,12 +139,15 @@ def standing(subject: Subject, now: float) -> str:
 def unread(subject: Subject) -> float:
     """When a scan completed in words that cannot be read, if nothing verified it since; else 0.
 
+    Where something else keeps it from verifying, that is known.
+
     "neither verifies nor makes the copy `never_verified`: finding `verification_unreadable`".
     """
     ends = [
         each.event.when
         for each in subject.copy.completions
         if each.task != "defrag" and not each.is_read and each.event.when > subject.copy.born
+        if not each.partial and subject.is_clear(each.begin or each.event.order, each.event)
     ]
     last = max(ends, default=0.0)
     return last if last > max(subject.verified.values(), default=0.0) else 0.0
@@ -150,11 +156,14 @@ def unread(subject: Subject) -> float:
 def one_sided(subject: Subject, now: float, moment: float) -> str:
     """Whether this copy is not verified in time, and only copies of the other role are.
 
-    "Cross-copy rules are skipped when a role is unknown"; one database is active once; a
-    path that it left is no copy.
+    "Cross-copy rules are skipped when a role is unknown"; one database is active once, and
+    once on a computer; a path that it left is no copy.
     """
     others = [each for each in subject.others if not each.left]
     group = [subject, *others]
+    beside = [each for one in others for each in one.others if not each.left]
+    if any(each is not subject and each.computer == subject.computer for each in beside):
+        return ""
     roles = [each.role for each in group]
     if len(group) < 2 or not all(roles) or roles.count("active") > 1:
         return ""
@@ -300,7 +309,8 @@ def missing(subject: Subject, now: float, window: float, moment: float) -> set[s
     if lost is None:
         return absent(subject, now, moment)
     patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
-    if subject.worked(lost, now) <= patience or now - subject.first_seen < 14 * DAY:
+    known = now - max(subject.first_seen, subject.copy.born)
+    if subject.worked(lost, now) <= patience or known < 14 * DAY:
         # What is not in its log is counted from the last gap on; what is in it is said.
         said = {"defrag_overdue", "scan_off", "verification_unreadable"}
         return {"unknown_since"} | (said & absent(subject, now, moment))

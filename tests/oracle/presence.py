@@ -9,7 +9,15 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from tests.oracle.chronicle import Event
-from tests.oracle.facts import BEGINS_AGAIN, NOT_AT_WORK, PAGE_AT
+from tests.oracle.facts import (
+    BEGINS_AGAIN,
+    DIVERGENCE_OF_ACTIVE,
+    IO_ERRORS,
+    LOGICAL,
+    NOT_AT_WORK,
+    PAGE_AT,
+    SPOILS,
+)
 from tests.oracle.passes import PASSIVE, TASK
 
 Spans = list[tuple[float, float]]
@@ -107,13 +115,17 @@ def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
         elif since is not None and (
             event.id in BEGINS_AGAIN
             or event.id in (103, 104)
-            or (
-                event in own and (event.id in TASK or event.id in PAGE_AT or event.id in (326, 328))
-            )
+            or (event in own and (event.id in TASK or event.id in (326, 328) or is_read(event)))
         ):
             found.append((since, event.when))
             since = None
     return found if since is None else [*found, (since, float("inf"))]
+
+
+def is_read(event: Event) -> bool:
+    """Whether a page of its database was read: a page event, or another error of its content."""
+    bad = event.id in SPOILS | LOGICAL | PAGE_AT.keys() or bool(event.page_error)
+    return bad and event.id not in IO_ERRORS | DIVERGENCE_OF_ACTIVE
 
 
 def without(every: Spans, gone: Spans) -> Spans:

@@ -30,7 +30,16 @@ from esewatch.model import (
     PagesScanned,
     Record,
 )
-from tests.oracle.history import Acknowledged, Answer, Answers, History, Logged, Scanned, Totals
+from tests.oracle.history import (
+    DAY,
+    Acknowledged,
+    Answer,
+    Answers,
+    History,
+    Logged,
+    Scanned,
+    Totals,
+)
 
 SOURCE = "logs"
 
@@ -65,7 +74,11 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
             folder.fold(SOURCE, batch, history.now)
         read += records
         if history.complete_channels:
-            folder.fold(SOURCE, Batch(records=list(_coverage(read)), caught_up=True), history.now)
+            folder.fold(
+                SOURCE,
+                Batch(records=list(_coverage(read, history.now)), caught_up=True),
+                history.now,
+            )
         folder.computers.settle()
         if acknowledged is not None:
             _acknowledge(folder, acknowledged)
@@ -213,14 +226,14 @@ def _in_pieces(
         yield records[start : start + size]
 
 
-def _coverage(records: Iterable[Logged | Scanned]) -> Iterable[Coverage]:
+def _coverage(records: Iterable[Logged | Scanned], now: float) -> Iterable[Coverage]:
     """The ranges of record numbers that were read whole, by computer and channel."""
     logs: dict[tuple[str, str], list[Logged]] = defaultdict(list)
     for each in records:
         if isinstance(each, Logged) and each.record_id is not None:
             logs[each.computer, each.channel].append(each)
     for (computer, channel), rows in logs.items():
-        for part in _stretches(rows):
+        for part in _stretches(rows, now):
             first, last = part[0], part[-1]
             yield Coverage(
                 computer=computer,
@@ -232,14 +245,22 @@ def _coverage(records: Iterable[Logged | Scanned]) -> Iterable[Coverage]:
             )
 
 
-def _stretches(rows: Sequence[Logged]) -> Iterable[list[Logged]]:
-    """Records whose numbers follow each other, in the order in which they were written."""
+def _stretches(rows: Sequence[Logged], now: float) -> Iterable[list[Logged]]:
+    """Records whose numbers follow each other, in the order in which they were written. One of the
+    future is of a short range, as the parts of an event log are."""
     part: list[Logged] = []
     for each in rows:
         if part and each.record_id != (part[-1].record_id or 0) + 1:
             yield part
             part = []
+        is_ahead = each.time > now + DAY
+        if is_ahead and len(part) > 1:
+            yield part[:-1]
+            part = part[-1:]
         part.append(each)
+        if len(part) == 2 and (is_ahead or part[0].time > now + DAY):
+            yield part
+            part = []
     if part:
         yield part
 

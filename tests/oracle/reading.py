@@ -9,7 +9,7 @@ from functools import partial
 from tests.oracle.advice import actions
 from tests.oracle.blame import accuse, blame, impute
 from tests.oracle.chronicle import Chronicle, Event, chronicle
-from tests.oracle.facts import HUNG, PAGE_AT, WRITES_FAIL, number
+from tests.oracle.facts import BEGINS_AGAIN, HUNG, PAGE_AT, WRITES_FAIL, number
 from tests.oracle.failovers import concerning, failovers
 from tests.oracle.hearing import listen
 from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Logged, Scanned
@@ -38,8 +38,8 @@ from tests.oracle.integrity import (
 )
 from tests.oracle.judgement import findings, verdict
 from tests.oracle.nights import length
-from tests.oracle.passes import ACTIVE, STOPS, TASK, Completion, derive, proves
-from tests.oracle.presence import SILENCE, detached, hour_end, in_replay, spans, without
+from tests.oracle.passes import ACTIVE, STOPS, TASK, Completion, derive, family, proves
+from tests.oracle.presence import COMES, SILENCE, detached, hour_end, in_replay, spans, without
 from tests.oracle.restores import Restore, restarts_of, restores
 from tests.oracle.subject import Subject, is_corruption, is_ignored_path
 from tests.oracle.whereabouts import move
@@ -69,7 +69,7 @@ def judged(history: History) -> tuple[Subjects, Chronicle]:
     for subject in subjects.values():
         moved = concerning(subject, moves, [*subjects.values()], computers)
         follow(subject, told, moved, history.now)
-    move(subjects)
+    move(subjects, history.now)
     for subject in subjects.values():
         accuse(subject, subjects, told.events)
     blame(subjects, told.events)
@@ -210,18 +210,21 @@ def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) ->
         if event.id == 327 and not event.in_snapshot and not in_replay(event, subject.life)
     ]
     mine = [event for event in subject.owned if event.id in TASK and event.time <= now + DAY]
+    ahead = [family(event) for event in subject.owned if event.time > now + DAY]
+    subject.role_ahead = next(filter(None, reversed(ahead)), "")
     new = [event for event in subject.owned if event.id == 325 and not event.in_snapshot]
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
     subject.copy = derive(
         sorted({*mine, *subject.leaves, *stops, *moved}, key=lambda each: each.order)
     )
     subject.copy.created = new
-    own = sorted(event.when for event in [*mine, *subject.leaves, *stops])
+    lived = [event for event in subject.life if event.id in BEGINS_AGAIN | COMES]
+    own = sorted(event.when for event in [*mine, *subject.leaves, *stops, *lived])
     times = subject.times = sorted([*told.times.get(subject.computer, []), *own])
     # Nothing else tells since when and how far a log was read.
     begin, until = subject.first_seen, now
-    if told.times.get(subject.computer):
-        begin = times[0]
+    if subject.computer in told.begins:
+        begin = min([told.begins[subject.computer], *own[:1]])
     if subject.computer in told.ends:
         own_life = [event.time for event in subject.life if event.time <= now + DAY]
         last = max([told.ends[subject.computer], *own_life])
@@ -263,6 +266,7 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
     done = restores(told.events)
     for subject in subjects.values():
         steps += [(step, subject) for step in steps_of(subject, history, told.events, done)]
+    for subject in subjects.values():
         for event, old in subject.moved:
             takes = Step(event.order, partial(adopt, old, event.when))
             steps.append((takes, subject))
@@ -270,6 +274,7 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
         step.change(subject.known)
     for subject in subjects.values():
         subject.verified = subject.known.verified
+    share_dealt_with(subjects)
 
 
 def adopt(old: Subject, at: float, known: Latched) -> None:
@@ -361,6 +366,22 @@ def deal(subject: Subject, ack: Acknowledged, shown: Subject | None) -> None:
             things[str(event.id)] = max(event.when, things.get(str(event.id), 0.0))
     for thing, until in things.items():
         subject.dealt_with[thing] = max(until, subject.dealt_with.get(thing, 0.0))
+
+
+def share_dealt_with(subjects: Subjects) -> None:
+    """An error of an instance is dealt with where it was acknowledged of any of its databases."""
+    own = {key: dict(subject.dealt_with) for key, subject in subjects.items()}
+    for key, subject in subjects.items():
+        beside = [
+            own[other]
+            for other, each in subjects.items()
+            if other != key
+            and each.computer == subject.computer
+            and not each.instances.isdisjoint(subject.instances)
+        ]
+        for thing in map(str, WRITES_FAIL):
+            until = max([found.get(thing, 0.0) for found in [own[key], *beside]])
+            subject.dealt_with[thing] = until
 
 
 def is_of(ack: Acknowledged, subject: Subject) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tests.oracle.chronicle import Event
-from tests.oracle.subject import Subject
+from tests.oracle.subject import Subject, is_corruption, is_ignored_path
 
 
 class Restore(NamedTuple):
@@ -45,12 +45,20 @@ def restarts_of(subject: Subject, restore: Restore, events: Sequence[Event]) -> 
     """
     if restore.computer != subject.computer:
         return []
-    running = {
-        event.instance
+    running = [
+        event
         for event in events
         if (event.computer, event.process) == (restore.computer, restore.process)
-    }
-    named = {each for each in running if not each.startswith("process ")} or running
+    ]
+    # Of those of which a database is known; nothing but damage is kept of an ignored one.
+    known = {
+        event.database
+        for event in running
+        if not event.in_snapshot and (is_corruption(event) or not is_ignored_path(event.database))
+    } - {""}
+    named = {
+        event.instance for event in running if event.database in known and not event.in_snapshot
+    } or {event.instance for event in running}
     for key in subject.instances:
         life = [event for event in subject.life if event.instance == key]
         logs = {

@@ -12,8 +12,8 @@ from tests.oracle.chronicle import Event, Gap
 from tests.oracle.facts import CORRUPTION, LOGICALLY_CORRUPT
 from tests.oracle.history import DAY, Scanned
 from tests.oracle.identity import is_nameless_snapshot, is_temporary
-from tests.oracle.integrity import Latched
-from tests.oracle.passes import Completion, Copy
+from tests.oracle.integrity import Latched, is_clear
+from tests.oracle.passes import Completion, Copy, Order
 from tests.oracle.presence import Spans, worked
 
 EXCHANGE = frozenset({"msexchangeis", "store", "microsoft.exchange.store.worker", "msexchangerepl"})
@@ -68,6 +68,8 @@ class Subject:
     silent_from: float = float("inf")
     """From when on that is silence."""
     copy: Copy = field(default_factory=Copy)
+    role_ahead: str = ""
+    """The role that only events tell that are of an impossible time."""
     proofs: list[Completion] = field(default_factory=list)
     verified: dict[str, float] = field(default_factory=dict)
     known: Latched = field(default_factory=Latched)
@@ -102,6 +104,11 @@ class Subject:
     def longest_gap(self) -> float:
         """So long a gap in the log leaves a pass unproven: a window, a day where none is set."""
         return DAY
+
+    def is_clear(self, begin: Order, end: Event) -> bool:
+        """Whether nothing in a scan of that time contradicts that every page is good, or may."""
+        gaps = [gap for gap in self.gaps if gap.end - gap.begin > self.longest_gap]
+        return is_clear(begin, end, self.against, self.unplaced, gaps)
 
     @property
     def owned(self) -> list[Event]:
@@ -148,8 +155,8 @@ class Subject:
         """
         if is_nameless_snapshot(self.label):
             return ""
-        if self.copy.roles:
-            return self.copy.roles[-1][1]
+        if self.copy.roles or self.role_ahead:
+            return self.copy.roles[-1][1] if self.copy.roles else self.role_ahead
         if self.owned and self.owned[-1].process == "msexchangerepl":
             return "passive"
         # What is done at a snapshot says nothing of its origin.

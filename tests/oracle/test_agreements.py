@@ -5,9 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.cases import LABEL, NOW, NTDS, PRIV, Record, at, broken, event, now, old
+from tests.oracle.cases import (
+    LABEL,
+    NOW,
+    NTDS,
+    OLD,
+    PRIV,
+    Record,
+    at,
+    broken,
+    checksummed,
+    event,
+    now,
+    old,
+)
 from tests.oracle.compare import differences
-from tests.oracle.history import HOUR, Answer, Answers, History, Logged, Scanned
+from tests.oracle.history import HOUR, Acknowledged, Answer, Answers, History, Logged, Scanned
 from tests.oracle.product import settings_of, told
 from tests.oracle.reading import read
 
@@ -400,3 +413,41 @@ def test_a_scan_of_a_passive_copy_of_which_all_is_to_come_did_not_run(agreed: Ag
     came = event(0, 326, "1", PRIV, "0", who=repl)
     found = agreed(came, event(60, 717, PRIV, who=repl), days=10)
     assert one(found).action == "not_applicable"
+
+
+def test_a_scan_in_which_a_page_was_bad_did_not_verify_in_whatever_words(agreed: Agreed) -> None:
+    alive = [other_program(each) for each in range(1, 16)]
+    found = agreed(now(0, 736), broken(1, who=NOW), now(2, 737), *alive, days=15)
+    assert one(found).findings == {"investigate", "never_verified"}
+
+
+def test_an_io_error_that_names_no_file_is_of_each_database_of_its_instance(
+    agreed: Agreed,
+) -> None:
+    second = old(0, 700)._replace(strings=(*OLD, "E:\\MDB06\\pub06.edb"))
+    found = agreed(old(0, 700), second, event(1, 454, "-1022"), days=2)
+    assert all("investigate" in each.findings for each in found.values())
+
+
+def test_an_error_of_an_instance_is_acknowledged_with_any_of_its_databases(agreed: Agreed) -> None:
+    second = old(0, 700)._replace(strings=(*OLD, "E:\\MDB06\\pub06.edb"))
+    records = [old(0, 700), second, event(1, 413, "x")]
+    assert {each.verdict for each in agreed(*records, days=2).values()} == {"writes_at_risk"}
+    ack = Acknowledged(at(1.5), "ex01", LABEL)
+    verdicts = {each.verdict for each in agreed(*records, ack, days=2).values()}
+    assert "writes_at_risk" not in verdicts
+
+
+def test_a_gap_before_a_record_of_the_future_is_not_measured_by_its_time(agreed: Agreed) -> None:
+    first = collected(0)
+    ahead = collected(60)._replace(record_id=(first.record_id or 0) + 90)
+    found = agreed(first, ahead, days=2, whole=True)
+    assert one(found, DIRECTORY).findings == set()
+
+
+def test_of_a_pause_that_began_before_the_four_weeks_the_part_in_them_counts(
+    agreed: Agreed,
+) -> None:
+    others = [other_program(9 + n) for n in range(24)]
+    found = agreed(other_program(0), now(8.9, 736), *others, days=37)
+    assert "not_heard" not in one(found).findings
