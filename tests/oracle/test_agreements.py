@@ -451,3 +451,16 @@ def test_of_a_pause_that_began_before_the_four_weeks_the_part_in_them_counts(
     others = [other_program(9 + n) for n in range(24)]
     found = agreed(other_program(0), now(8.9, 736), *others, days=37)
     assert "not_heard" not in one(found).findings
+
+
+def test_a_file_that_was_made_anew_at_the_old_path_says_nothing_of_the_one_that_was_moved(
+    agreed: Agreed,
+) -> None:
+    moved = [attached(1, 327), attached(1.01, 326, MOVED)]
+    damage = ntds(0.5, 541, NTDS_DIT, "593", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
+    made = [ntds(2, 325, "1", NTDS_DIT, "0"), bad_page(3)]
+    scan = Scanned(at(4), at(4) + HOUR, "EX01", NTDS_DIT, complete=True, pages=100)
+    found = agreed(collected(0), bad_page(0.2), damage, *moved, *made, scan, days=5)
+    assert one(found, ("ex01", MOVED.lower())).known_bad == {(31, "wrong_page")}
+    assert one(found, ("ex01", MOVED.lower())).damage == {"divergence"}
+    assert one(found, DIRECTORY).known_bad == set()

@@ -39,7 +39,7 @@ from esewatch.fold.instances.backups import Stretch, completed, verified_by_stre
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, acknowledgements, open_of
 from esewatch.fold.instances.restores import restored
 from esewatch.fold.passes.passes import views_in
-from esewatch.fold.passes.transitions import unpack
+from esewatch.fold.passes.transitions import pack, unpack
 from esewatch.fold.state.acknowledgements import notice, unexplained, up_to
 from esewatch.fold.state.damage import OF_BOTH, known_damage
 from esewatch.fold.state.database_state import DatabaseKey
@@ -132,11 +132,13 @@ class _Surroundings:
         self.gone = {(each.computer, each.database): at for at, each in left}
         self.gone.update(dict.fromkeys(shadows, inf))
 
-    def told(self, database: Database) -> OutsideFacts:
+    def told(self, database: Database, until: float = inf) -> OutsideFacts:
+        """`until`: when it left its path; what it was before counts."""
         key = (database.computer, database.database)
         instance = _instance_of(database, self.state)
         own = self.failures.get(key, ())
-        inherited = _inherited(self.state, self.former.get(key, ()), self.told)
+        former = [each for each in self.former.get(key, ()) if each[0] < until]
+        inherited = _inherited(self.state, former, self.told)
         around = self._around(database, instance, own)
         around = around._replace(inherited=inherited.pages, proven=inherited.verified)
         of_instance = instance.damage if instance is not None else {}
@@ -187,30 +189,57 @@ class _Inherited(NamedTuple):
 def _inherited(
     state: State,
     former: Sequence[tuple[float, Database]],
-    told: Callable[[Database], OutsideFacts],
+    told: Callable[[Database, float], OutsideFacts],
 ) -> _Inherited:
     pages: list[BadPage] = []
     damage: Mapping[DamageKind, Damage] = {}
     verified: dict[str, float] = {}
     for until, old in former:
-        # What is read at the old path later is no page of the file that is in use.
-        read = [pages for pages in old.checksums_good if pages[2] <= until]
-        whole = {by: time for by, time in old.verified.items() if time <= until}
-        each = msgspec.structs.replace(old, checksums_good=read, verified=whole)
-        beside = told(each)
-        own = beside.around._replace(gone=0.0)
+        each = _as_of(old, until)
+        beside = told(each, until)
+        failures = [failure for failure in beside.around.failures if failure.time <= until]
+        own = beside.around._replace(gone=0.0, failures=failures)
         views = views_in(state, each)
         bad_pages = [known_bad_pages(each, views, own), restored_bad_pages(each, views, own)]
         pages += [bad for bad in chain.from_iterable(bad_pages) if bad.last <= until]
         known = known_damage(each, beside.damage, own.restored)
-        damage = together(
-            damage, {kind: found for kind, found in known.items() if found.times[-1] <= until}
-        )
+        damage = together(damage, _damage_until(known, until))
         streamed = [backup for backup in _streamed(state, old) if backup[1] <= until]
         for by, time in verifications(each, views, own, streamed).items():
             if time <= until:
                 verified[by] = max(time, verified.get(by, 0.0))
     return _Inherited(pages, damage, verified)
+
+
+def _as_of(old: Database, until: float) -> Database:
+    """The database when it left: what is logged or read at its old path later is of another file
+    there."""
+    things = old.acknowledged_things
+    return msgspec.structs.replace(
+        old,
+        transitions=pack(each for each in unpack(old.transitions) if each.time <= until),
+        bad_pages=[
+            msgspec.structs.replace(
+                bad, last=max(time for time in (bad.first, *bad.times, bad.last) if time <= until)
+            )
+            for bad in old.bad_pages
+            if bad.first <= until
+        ],
+        failures=[each for each in old.failures if each.time <= until],
+        checksums_good=[pages for pages in old.checksums_good if pages[2] <= until],
+        good_ranges=[pages for pages in old.good_ranges if pages[2] <= until],
+        verified={by: time for by, time in old.verified.items() if time <= until},
+        acknowledged_things={thing: time for thing, time in things.items() if time <= until},
+        created=old.created if old.created <= until else 0.0,
+    )
+
+
+def _damage_until(known: Mapping[DamageKind, Damage], until: float) -> dict[DamageKind, Damage]:
+    found = {}
+    for kind, each in known.items():
+        if times := [time for time in each.times if time <= until]:
+            found[kind] = Damage(len(times), times, each.events)
+    return found
 
 
 def _streamed(state: State, entry: Database) -> list[Stretch]:

@@ -68,12 +68,15 @@ def _attached_after(state: State, old: Database, new: Database) -> float | None:
     instance = state.instances.get((new.computer, name.lower()))
     starts = instance.times_of({START}) if instance is not None else []
     place = bisect_right(starts, last)
-    left = [old.detached] if old.detached >= max(old.attached, default=old.first_seen) else []
+    left = [old.detached] if old.detached else []
     left += starts[place : place + 1]
     for since in sorted(left):
         place = bisect_right(new.attached, since)
-        if place < len(new.attached):
-            return new.attached[place]
+        if place == len(new.attached):
+            continue
+        at = new.attached[place]
+        if not any(since < each < at for each in old.attached):
+            return at
     return None
 
 
