@@ -464,3 +464,13 @@ def test_a_file_that_was_made_anew_at_the_old_path_says_nothing_of_the_one_that_
     assert one(found, ("ex01", MOVED.lower())).known_bad == {(31, "wrong_page")}
     assert one(found, ("ex01", MOVED.lower())).damage == {"divergence"}
     assert one(found, DIRECTORY).known_bad == set()
+
+
+def test_cycles_that_were_torn_ask_for_nothing_at_the_path_that_a_directory_left(
+    agreed: Agreed,
+) -> None:
+    torn = [
+        ntds(n / 2 + part, 700 + 4 * (part > 0), NTDS_DIT) for n in range(3) for part in (0, 0.1)
+    ]
+    found = agreed(*torn, attached(2, 327), attached(2.01, 326, MOVED), days=3)
+    assert one(found, DIRECTORY).findings == set()

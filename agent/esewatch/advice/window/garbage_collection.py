@@ -13,7 +13,7 @@ from typing import NamedTuple
 from esewatch.advice.base.finding import Finding, cycles_torn, defrag_overdue
 from esewatch.advice.base.time_at_work import at_work
 from esewatch.advice.history.history import History
-from esewatch.advice.history.ledger import KNOWN_LONG
+from esewatch.advice.history.ledger import KNOWN_LONG, NEVER
 from esewatch.fold.state.state import Pass
 
 CYCLES = 3
@@ -69,7 +69,7 @@ def allowed_seconds(history: History, now: float = math.inf) -> float | None:
 
 
 def overdue_defrag(history: History, now: float) -> Finding | None:
-    if history.model != "garbage_collection" or history.tier != "watched":
+    if history.model != "garbage_collection" or history.tier != "watched" or history.off == NEVER:
         return None
     found = cycles(history, now)
     if found.late and found.allowed is not None:
