@@ -474,3 +474,11 @@ def test_cycles_that_were_torn_ask_for_nothing_at_the_path_that_a_directory_left
     ]
     found = agreed(*torn, attached(2, 327), attached(2.01, 326, MOVED), days=3)
     assert one(found, DIRECTORY).findings == set()
+
+
+def test_a_bad_page_shows_that_a_database_is_attached_beside_a_failed_read(agreed: Agreed) -> None:
+    began = [collected(0), attached(1, 327), bad_page(2)]
+    failed = ntds(2, 482, NTDS_DIT, "81920", "8192", "-1022 (0xfffffc02)", "1117", "x")
+    alive = [other_program(each, "Directory Service") for each in range(3, 20)]
+    found = one(agreed(*began, failed, *alive, days=20), DIRECTORY)
+    assert found.findings == {"investigate", "defrag_overdue"}

@@ -139,8 +139,9 @@ def _edges(
             code = _DETACHED if event == DETACH else _ATTACHED
             ordered.append((each.time, each.record_id, code))
     errors = {time for span in entry.page_error_spans for time in span if time}
+    errors.difference_update(entry.io_error_times)
     errors.update(entry.page_error_last.values())
-    signs += [(time, 0, _READ) for time in errors.difference(entry.io_error_times)]
+    signs += [(time, 0, _READ) for time in errors]
     return sorted([*_by_number(ordered), *signs])
 
 
