@@ -482,3 +482,21 @@ def test_a_bad_page_shows_that_a_database_is_attached_beside_a_failed_read(agree
     alive = [other_program(each, "Directory Service") for each in range(3, 20)]
     found = one(agreed(*began, failed, *alive, days=20), DIRECTORY)
     assert found.findings == {"investigate", "defrag_overdue"}
+
+
+def test_a_recovery_that_completed_does_not_show_that_what_was_restored_is_used(
+    agreed: Agreed,
+) -> None:
+    records = [bad_page(0), *restore(1), ntds(1.02, 302)]
+    assert one(agreed(*records, days=3), DIRECTORY).known_bad == {(31, "wrong_page")}
+
+
+def test_a_bad_page_of_a_snapshot_is_not_restored(agreed: Agreed) -> None:
+    """Its instance is one without a name, which is known by its process."""
+    shadow = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7\\elsewhere\\x.edb"
+    unnamed = ("ntdsa", "640", "")
+    began = [collected(0), bad_page(0.5, shadow)]
+    records = [*began, *restore(1), ntds(1.02, 105, "0", "1")]
+    records = [each._replace(strings=(*unnamed, *each.strings[3:])) for each in records]
+    found = agreed(*records, days=3)
+    assert one(found, ("ex01", shadow)).known_bad == {(31, "wrong_page")}

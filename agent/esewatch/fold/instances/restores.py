@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from esewatch.fold.identity.identity import database_label, is_snapshot
 from esewatch.fold.identity.owners import stays
-from esewatch.fold.instances.instances import ATTACHED, MOUNTED
+from esewatch.fold.instances.instances import ATTACHED
 from esewatch.fold.state.state import Database, Host, Instance, Restores, State
 from esewatch.model import Event
 
-BEGINS, ENDS = 204, 205
+BEGINS, ENDS, MOUNTED = 204, 205, 105
 MAX_PROCESSES = 32
 MAX_RESTORES = 16
 MAX_ERRORS = 64
@@ -79,7 +79,10 @@ def note_log_folder(instance: Instance, event: Event) -> bool:
 
 
 def restored(state: State, entry: Database) -> Restored:
-    """The last restore of the database: of an instance in which it was then."""
+    """The last restore of the database: of an instance in which it was then. A snapshot has
+    none."""
+    if is_snapshot(entry.database):
+        return Restored()
     return max(
         (
             restore
@@ -96,9 +99,9 @@ def _restores_of(state: State, computer: str, name: str) -> Iterator[Restored]:
     host, instance = state.hosts.get(computer), state.instances.get((computer, name))
     if host is None or instance is None:
         return
-    up = max(instance.mounted, instance.attached)
+    starts = sorted([*instance.times_of({MOUNTED, ATTACHED}), instance.attached])
     for process, known in host.restores.items():
-        if not known.ended or up < known.ended[0]:
+        if not known.ended or starts[-1] < known.ended[0]:
             continue
         stayed = [
             stay
@@ -107,7 +110,6 @@ def _restores_of(state: State, computer: str, name: str) -> Iterator[Restored]:
             if not is_snapshot(each.database)
             for stay in stays(each)
         ]
-        starts = instance.times_of({*MOUNTED, ATTACHED})
         for ended, folder in _whole(known):
             of_logs = {
                 key
@@ -115,8 +117,8 @@ def _restores_of(state: State, computer: str, name: str) -> Iterator[Restored]:
                 if where == computer and folder and each.log_folder == folder
             }
             served = {each.key[1] for each in stayed if each.since <= ended < each.until}
-            if ended <= up and (name in of_logs or (not of_logs and served == {name})):
-                yield Restored(ended, next((time for time in starts if time >= ended), up))
+            if ended <= starts[-1] and (name in of_logs or (not of_logs and served == {name})):
+                yield Restored(ended, starts[bisect_left(starts, ended)])
 
 
 def _whole(known: Restores) -> Iterator[tuple[float, str]]:
