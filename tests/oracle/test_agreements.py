@@ -500,3 +500,11 @@ def test_a_bad_page_of_a_snapshot_is_not_restored(agreed: Agreed) -> None:
     records = [each._replace(strings=(*unnamed, *each.strings[3:])) for each in records]
     found = agreed(*records, days=3)
     assert one(found, ("ex01", shadow)).known_bad == {(31, "wrong_page")}
+
+
+def test_what_was_acknowledged_of_a_scan_does_not_bring_back_another_page(agreed: Agreed) -> None:
+    scan = [old(0, 717), broken(1, 30), broken(1.01, 31), checksummed(2, "7/1/2007", bad=1)]
+    shown = one(agreed(*scan, days=2.5))
+    assert shown.known_bad == {(31, "uncorrectable")}
+    ack = Acknowledged(at(2.5), "ex01", LABEL)
+    assert one(agreed(*scan, ack, days=3)).known_bad == set()

@@ -392,7 +392,9 @@ def _healed(
 
         def stood(time: float, bad: BadPage, end: float = end) -> bool:
             past = _dealt_with(database, bad.page, bad.kind)
-            is_dealt_with = time <= past <= end or time < clean <= end
+            # Who acknowledged the page took its last report for the last one, whenever that was.
+            is_repaired = time < past <= end or time == past == database.patched_last
+            is_dealt_with = is_repaired or time < clean <= end
             return time > healed.get((bad.page, bad.kind), 0.0) and not is_dealt_with
 
         met = [bad for time, _, bad in _met_in(done, database) if stood(time, bad)]
