@@ -508,3 +508,18 @@ def test_what_was_acknowledged_of_a_scan_does_not_bring_back_another_page(agreed
     assert shown.known_bad == {(31, "uncorrectable")}
     ack = Acknowledged(at(2.5), "ex01", LABEL)
     assert one(agreed(*scan, ack, days=3)).known_bad == set()
+
+
+def test_a_shutdown_is_no_silence_for_two_weeks_from_then_on(agreed: Agreed) -> None:
+    off = ("x", "y", "Other", "0x0", "shutdown", "", "admin")
+    shutdown = event(8, 1074, provider="USER32", channel="System")._replace(strings=off)
+    records = [*[collected(each / 2) for each in range(4)], shutdown]
+    assert "not_heard" not in one(agreed(*records, days=21), DIRECTORY).findings
+    assert "not_heard" in one(agreed(*records, days=23), DIRECTORY).findings
+
+
+def test_what_no_event_names_is_heard_by_the_logs_of_its_computer(agreed: Agreed) -> None:
+    scan = Scanned(at(1), at(1) + HOUR, "EX01", NTDS_DIT, complete=True, pages=100)
+    others = [other_program(each) for each in range(1, 30)]
+    found = agreed(now(0, 736), scan, *others, days=30)
+    assert "not_heard" not in one(found, DIRECTORY).findings

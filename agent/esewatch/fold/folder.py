@@ -213,28 +213,32 @@ class Folder(Entities):
     def _others_heard(self, source: SourceState, heard: Heard) -> None:
         """Note records of other providers. Of a computer without an event they are kept aside."""
         label = label_of(dropped_names.short(heard.computer), self.state.hosts, self.settings)
-        name = dropped_names.short(heard.channel)
-        times = [time for time in heard.times if 0.0 < time <= self._until]
-        for time in times:
-            clock_guard.note(source, time)
+        log = self._log(label, dropped_names.short(heard.channel))
+        for time in heard.times:
+            if 0.0 < time <= self._until:
+                clock_guard.note(source, time)
+                if log is not None:
+                    hearing.note_other(log, time)
+
+    def _log(self, label: str, name: str) -> Channel | None:
+        """That of a computer without an event is kept aside."""
         if label in self.state.hosts:
-            channel = self._channel(label, name)
-        else:
-            key = label, name.lower()
-            channel = self._aside.pop(key, None) or Channel(computer=label, channel=key[1])
-            self._aside[key] = channel
-            if len(self._aside) > MAX_ASIDE:
-                del self._aside[next(iter(self._aside))]
-        if channel is not None:
-            for time in times:
-                hearing.note_other(channel, time)
+            return self._channel(label, name)
+        key = label, name.lower()
+        channel = self._aside.pop(key, None) or Channel(computer=label, channel=key[1])
+        self._aside[key] = channel
+        if len(self._aside) > MAX_ASIDE:
+            del self._aside[next(iter(self._aside))]
+        return channel
 
     def _is_foreign(self, source: SourceState, event: Event) -> bool:
         """Keep a shutdown of a computer without an event of ESE aside: each Windows has them."""
         label = label_of(event.computer, self.state.hosts, self.settings)
         if label in self.state.hosts or event.time is None:
             return False
-        self._others_heard(source, Heard(event.computer, event.channel, (event.time,)))
+        clock_guard.note(source, event.time)
+        if (log := self._log(label, event.channel)) is not None:
+            hearing.note_companion(log, event.time)
         power = self._aside_power.pop(label, None) or Power()
         self._aside_power[label] = note_power(power, event)
         if len(self._aside_power) > MAX_ASIDE:
@@ -332,8 +336,7 @@ class Folder(Entities):
             source.duplicates += 1
         elif admitted.companion:
             if time is not None and (log := self._channel_of(origin, admitted)) is not None:
-                hearing.note(log, time)
-                log.others = max(log.others, time)
+                hearing.note_companion(log, time)
             self._companion_event(source, origin.computer, admitted)
         else:
             self._engine_event(source, origin, admitted)

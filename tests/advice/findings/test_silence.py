@@ -12,7 +12,7 @@ from esewatch.config import Settings
 from esewatch.config.settings import Policy, Retired, WindowsLog
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import State
+from esewatch.fold.state.state import Channel, State
 from esewatch.model import Batch, Event, Heard, Record
 from tests.support.records import DAY, EPOCH, HOUR, event
 
@@ -151,7 +151,9 @@ def test_a_computer_that_is_shut_down_is_not_silent_for_two_weeks(
         )  # fmt: skip
         events += [found] if found is not None else []
     (heard,) = hearings(folded(daily(), events), Settings(), BEGIN + 90 * DAY).values()
-    assert (heard.silent_after, heard.stopped) == (days * DAY, stopped)
+    # It is counted from the shutdown on.
+    assert heard.silent_after == pytest.approx(days * DAY, abs=60)
+    assert heard.stopped == stopped
 
 
 def test_a_retired_computer_is_no_finding() -> None:
@@ -212,3 +214,21 @@ def test_each_database_is_judged_by_the_log_that_its_events_come_by() -> None:
         for model, one in found.items()
     }
     assert silent == {"window": False, "garbage_collection": True}
+
+
+def test_a_shutdown_is_heard_in_its_log_before_the_engine_or_behind_it() -> None:
+    off = event_from_strings(
+        provider="User32", event_id=1074, strings=["x", "EX01", "", "0x0", "shutdown", "", "admin"],
+        channel="System", time=BEGIN + 41 * DAY, computer="EX01",
+    )  # fmt: skip
+    assert off is not None
+    engine = event(700, 0.0, 1, channel="Application")
+    logs: list[Channel] = []
+    orders: tuple[list[Record], ...] = ([off, engine], [engine, off])
+    for records in orders:
+        folder = Folder(State(), Settings())
+        folder.open_source(SOURCE, BEGIN)
+        folder.fold(SOURCE, Batch(records=records, caught_up=True))
+        logs.append(folder.state.channels["ex01", "system"])
+    assert logs[0] == logs[1]
+    assert logs[0].others == off.time

@@ -86,7 +86,8 @@ def hearings(state: State, settings: Settings, now: float) -> dict[Log, Hearing]
         instances[instance.computer].append(instance)
     found = {}
     for computer in sorted(logs.keys() - behind - retired):
-        for name in sorted(logs[computer]):
+        # What no event names is heard by the logs of its computer, where it has any.
+        for name in sorted(filter(None, logs[computer])) or [""]:
             keys = dict.fromkeys([(computer, name), (computer, "")])
             channels = [state.channels[key] for key in keys if key in state.channels]
             clock = state.clocks.get(computer, now)
@@ -143,7 +144,7 @@ def _hearing(
         ups = sorted([*starts, *([power.up] if power and power.up else [])])
         after = _after(ups, stretches, since) if known else MOST
     if power is not None and power.off > power.up and last <= power.off + STARTING:
-        after = max(after, MOST)
+        after = max(after, power.off + MOST - last)
     stopped = bool(stops) and max(stops) > max(starts, default=0.0)
     if power is not None:
         stopped = stopped or power.stopped > max(power.up, *starts, 0.0)

@@ -42,10 +42,15 @@ def note(channel: Channel, time: float) -> None:
     del known[:-MAX_STRETCHES]
 
 
-def note_other(channel: Channel, time: float) -> None:
-    """Note a record of another provider, which comes without a number."""
+def note_companion(channel: Channel, time: float) -> None:
+    """Note a record of another provider that is folded: one with a number was noted with it."""
     note(channel, time)
     channel.others = max(channel.others, time)
+
+
+def note_other(channel: Channel, time: float) -> None:
+    """Note a record of another provider, which comes without a number."""
+    note_companion(channel, time)
     hours_heard.note(channel.hours, time)
     hours_heard.note_last(channel.heard, time)
 

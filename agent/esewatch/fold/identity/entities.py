@@ -41,6 +41,8 @@ class Entities:
                 raise NoRoomError
             if (power := self._aside_power.pop(label, None)) is not None:
                 self.state.hosts[label].power = power
+            for _, log in [each for each in self._aside if each[0] == label]:
+                self._channel(label, log)
             self._touch("host", label)
             self._failovers_told = True
         return label
