@@ -523,3 +523,14 @@ def test_what_no_event_names_is_heard_by_the_logs_of_its_computer(agreed: Agreed
     others = [other_program(each) for each in range(1, 30)]
     found = agreed(now(0, 736), scan, *others, days=30)
     assert "not_heard" not in one(found, DIRECTORY).findings
+
+
+def test_a_snapshot_is_no_other_place_of_a_database(agreed: Agreed) -> None:
+    """Its instance is one without a name, which is known by its process."""
+    shadow = "\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy7" + NTDS_DIT[2:]
+    unnamed = ("ntdsa", "640", "")
+    records = [collected(0), ntds(1.5, 103, "0", "[1]", "0"), bad_page(4, shadow), ntds(5, 907)]
+    records = [each._replace(strings=(*unnamed, *each.strings[3:])) for each in records]
+    alive = [other_program(each, "Directory Service") for each in range(6, 20)]
+    found = one(agreed(*records, *alive, days=20), DIRECTORY)
+    assert found.findings == {"investigate", "copy_suspect", "defrag_overdue"}

@@ -5,9 +5,11 @@ A database that is moved to another path is another one from then on: its old pa
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from esewatch.advice.base.time_at_work import presence
+from esewatch.fold.identity.identity import is_snapshot
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.passes.passes import ATTACHES, DETACH
 from esewatch.fold.passes.transitions import ROW_BYTES, event_ids, unpack
@@ -38,9 +40,10 @@ def members(
     for key, all_of_it in instances.items():
         of_name: dict[str, list[Database]] = defaultdict(list)
         for each in all_of_it:
-            of_name[_file_name(each)].append(each)
+            if not is_snapshot(each.database):
+                of_name[_file_name(each)].append(each)
         attached, moved = set(), set()
-        for each in all_of_it:
+        for each in chain.from_iterable(of_name.values()):
             since = _detached(each, known.get(key))
             others = [other for other in of_name[_file_name(each)] if other is not each]
             left = _left(each, known.get(key)) if since is None and others else since
