@@ -243,7 +243,10 @@ def test_the_findings_are_the_same(case: str) -> None:
                    and "severity" in each for each in said["findings"])  # fmt: skip
         if said["tier"] == "watched":
             samples = told.samples("ese_finding", key)
-            assert {labels["finding"] for labels, _ in samples} == {name for name, _ in found}
+            told_by = [*said["findings"], *said.get("details", ())]
+            assert {(labels["finding"], labels["severity"]) for labels, _ in samples} == {
+                (each["finding"], each["severity"]) for each in told_by
+            }
         lines = re.findall(r"^  ! (\w+): (.*)\.$", told.paragraph(key), re.MULTILINE)
         assert lines == found
         for name, sentence in found:

@@ -31,6 +31,7 @@ def advice_object(advice: Judgement) -> dict[str, Any]:
         "as_of": iso_time(advice.as_of),
         "verdict": advice.verdict,
         "findings": [finding_object(each) for each in advice.findings],
+        "details": [each._asdict() for each in advice.details] or None,
         "forecast": _forecast(most_urgent(advice.forecasts)),
         "verified": {
             by: told

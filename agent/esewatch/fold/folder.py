@@ -26,7 +26,7 @@ from esewatch.fold.databases import bad_pages, databases, file_checks, page_fail
 from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.fold.identity.computers import label_of
-from esewatch.fold.identity.entities import Entities, Entity, NoRoomError
+from esewatch.fold.identity.entities import MAX_ASIDE, Entities, Entity, NoRoomError
 from esewatch.fold.identity.origins import origins
 from esewatch.fold.identity.owners import note_process
 from esewatch.fold.instances import engine_errors, instances, log_disks, restores, unexplained
@@ -63,7 +63,6 @@ from esewatch.model import (
 )
 
 MAX_VOLUMES = 1000
-MAX_ASIDE = 1000
 SHADOW_SECONDS = 30 * 86400.0
 """A snapshot of an unknown database is known for so long."""
 MAX_SET_ASIDE = 100
@@ -219,17 +218,6 @@ class Folder(Entities):
                 clock_guard.note(source, time)
                 if log is not None:
                     hearing.note_other(log, time)
-
-    def _log(self, label: str, name: str) -> Channel | None:
-        """That of a computer without an event is kept aside."""
-        if label in self.state.hosts:
-            return self._channel(label, name)
-        key = label, name.lower()
-        channel = self._aside.pop(key, None) or Channel(computer=label, channel=key[1])
-        self._aside[key] = channel
-        if len(self._aside) > MAX_ASIDE:
-            del self._aside[next(iter(self._aside))]
-        return channel
 
     def _is_foreign(self, source: SourceState, event: Event) -> bool:
         """Keep a shutdown of a computer without an event of ESE aside: each Windows has them."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.advice.advise import advise
+from esewatch.advice.findings.details import of_instances
 from esewatch.advice.statements import restate
 from esewatch.config import Settings
 from esewatch.config.settings import DatabaseRule, Window
@@ -511,8 +512,9 @@ def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Re
             moment = next(pending, None)
         folder.expire(step / 1000)
         judged = advise(folder.state, SETTINGS, step / 1000)
-        list(restate(folder.state, SETTINGS, judged, {}, DAY))
-        made = advice_families(judged, {}, folder.state)
+        details = of_instances(folder.state, SETTINGS)
+        list(restate(folder.state, SETTINGS, judged, details, DAY))
+        made = advice_families(judged, details, folder.state)
         expected = sorted(str((s.name, s.labels, s.value)) for f in made for s in f.samples)
         assert told(replay, changes, step) == expected
     assert all(change.time % every == 0 for change in changes)

@@ -12,6 +12,9 @@ Entity = tuple[str, str, str]
 """(table, first key, second key or empty): one row of the journal."""
 
 
+MAX_ASIDE = 1000
+
+
 class NoRoomError(Exception): ...
 
 
@@ -56,6 +59,17 @@ class Entities:
             channel = self._aside.pop(key, None) or Channel(computer=computer, channel=key[1])
             self.state.channels[key] = channel
         self._touch("channel", *key)
+        return channel
+
+    def _log(self, label: str, name: str) -> Channel | None:
+        """That of a computer without an event is kept aside."""
+        if label in self.state.hosts:
+            return self._channel(label, name)
+        key = label, name.lower()
+        channel = self._aside.pop(key, None) or Channel(computer=label, channel=key[1])
+        self._aside[key] = channel
+        if len(self._aside) > MAX_ASIDE:
+            del self._aside[next(iter(self._aside))]
         return channel
 
     def _instance(self, computer: str, name: str, *, named_by_event: bool) -> Instance | None:
