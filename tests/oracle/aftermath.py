@@ -110,7 +110,7 @@ class Aftermath:
                     became[line.was] = line.now
         records: list[Logged | Scanned | Acknowledged] = []
         for each in self.made.records:
-            changed = became.get(each, each) if isinstance(each, Logged) else each
+            changed = became.get(each, each) if isinstance(each, Logged) else self.read_where(each)
             if isinstance(each, Logged) and isinstance(changed, Logged) and changed.file in (7, 8):
                 # An export has what was read twice once.
                 became[each] = None
@@ -120,6 +120,16 @@ class Aftermath:
             records.insert(self.rng.randint(0, len(records)), each)
         settings = {**self.made.configuration, **self.settings}
         return self.made._replace(records=tuple(records), configuration=settings)
+
+    def read_where(self, read: Scanned | Acknowledged) -> Scanned | Acknowledged:
+        """A file that was moved is read where it is then."""
+        computers = Computers(self.made)
+        for place, (time, path) in self.gone.items():
+            names = {computers.label(line.was.computer) for line in self.log(place) if line.was}
+            is_later = isinstance(read, Scanned) and read.time > time
+            if is_later and computers.label(read.computer) in names:
+                read = read._replace(database=renamed((read.database,), place.path, path)[0])
+        return read
 
     def moved(self, draft: Draft) -> Draft:
         """What is logged of a database that was moved names where it is then."""
@@ -415,6 +425,8 @@ def is_unreadable(found: Aftermath) -> None:
         if record.event_id not in (721, 722, 732, 735, 737) or rng.random() < 0.5:
             return record
         words = list(record.strings)
+        if len(words) == 4:
+            return record
         if kind == "words":
             words = words[:4]
         elif kind == "none seen":

@@ -44,6 +44,11 @@ def listen(
         for each, served in judged.items()
         if (begin := silence(told, each, policy, served)) is not None
     }
+    for log in begins.keys() & told.channels.keys():
+        # "A proper shutdown is not silence for 14 days", where nothing was logged since.
+        off = told.shutdowns.get(log[0])
+        if off is not None and told.channels[log].times[-1] <= off + BOOT:
+            begins[log] = max(begins[log], off + MOST)
     for log in [each for each in judged if each[1] == NONE]:
         # It is heard by the logs of its computer, where it has any.
         if any(each[0] == log[0] and each[1] != NONE for each in judged):
@@ -57,11 +62,7 @@ def listen(
         found = [begins[each] for each in own if each in begins]
         if not found or computers.is_retired(subject.computer):
             continue
-        # "A proper shutdown is not silence for 14 days".
-        off = told.shutdowns.get(subject.computer)
         subject.silent_from = max(found)
-        if off is not None:
-            subject.silent_from = max(subject.silent_from, off + MOST)
 
 
 def silence(

@@ -534,3 +534,12 @@ def test_a_snapshot_is_no_other_place_of_a_database(agreed: Agreed) -> None:
     alive = [other_program(each, "Directory Service") for each in range(6, 20)]
     found = one(agreed(*records, *alive, days=20), DIRECTORY)
     assert found.findings == {"investigate", "copy_suspect", "defrag_overdue"}
+
+
+def test_a_computer_that_logs_after_its_shutdown_is_silent_as_any(agreed: Agreed) -> None:
+    off = ("x", "y", "Other", "0x0", "shutdown", "", "admin")
+    shutdown = event(7, 1074, provider="USER32", channel="System")._replace(strings=off)
+    others = [other_program(each / 3, "Directory Service") for each in range(20)]
+    last = other_program(8, "Directory Service")
+    found = agreed(collected(0), *others, shutdown, last, days=14)
+    assert "not_heard" in one(found, DIRECTORY).findings
