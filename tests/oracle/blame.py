@@ -78,6 +78,9 @@ def impute(subjects: Subjects, events: Sequence[Event]) -> None:
             and not event.tool
             and not (is_nameless_snapshot(each.label) or is_temporary(each.label))
         ]
+        if event.of_another_file and event.io_error:
+            for each in home:
+                each.io_errors.append(event)
         if event.database or event.of_another_file:
             continue
         if event.id in PAGE_AT and event.id != 399:

@@ -3,13 +3,13 @@
 import random
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.oracle.generate import history
 from tests.oracle.history import DAY, Answer, Answers, History, Logged
-from tests.oracle.identity import is_nameless_snapshot
+from tests.oracle.identity import Computers, is_nameless_snapshot
 from tests.oracle.judgement import INFO
 from tests.oracle.product import settings_of, told
 from tests.oracle.reading import read
@@ -79,10 +79,18 @@ def differences(
 
 
 def has_long_copies(made: History) -> bool:
-    """Whether several inputs have records without numbers of more days than are kept."""
-    bare = [each for each in made.records if isinstance(each, Logged) and each.record_id is None]
-    files = {each.file for each in bare}
-    return len(files) > 1 and len({each.time // DAY for each in bare}) > DAYS_KEPT
+    """Whether several inputs have records without numbers of a computer that has more days with
+    records than are kept."""
+    computers = Computers(made)
+    files: dict[str, set[int]] = defaultdict(set)
+    days: dict[str, set[float]] = defaultdict(set)
+    for each in made.records:
+        if isinstance(each, Logged):
+            label = computers.label(each.computer)
+            days[label].add(each.time // DAY)
+            if each.record_id is None:
+                files[label].add(each.file)
+    return any(len(each) > 1 and len(days[label]) > DAYS_KEPT for label, each in files.items())
 
 
 def of_seed(seed: int, folder: Path) -> tuple[History, list[Difference]]:

@@ -1,6 +1,6 @@
 """Bad pages, damage and proof of one copy (semantics, section 3)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -123,7 +123,7 @@ def step_of(event: Event, *, suspect: bool, named: list[tuple[float, str]]) -> S
         if any(each == kind and abs(when - event.when) <= HOUR for when, each in named):
             return None
         unlocated: Entry = (-1, kind)
-        return Step(order, lambda known: known.latch(unlocated, known.pages.get(unlocated, order)))
+        return Step(order, lambda known: known.latch(unlocated, order))
     kind = "suspect" if suspect else damage_of(event)
     if kind:
         return Step(order, lambda known: known.damage.update({kind: order}))
@@ -329,19 +329,22 @@ def is_spoiling(event: Event) -> bool:
     return event.id in SPOILS or bool(event.page_error)
 
 
-def streaming(events: Iterable[Event], against: Iterable[Event]) -> dict[str, list[Event]]:
+def streaming(
+    events: Iterable[Event], against: Iterable[Event], created: Sequence[Event]
+) -> dict[str, list[Event]]:
     """The databases that streaming backups of one instance verified, and when.
 
     "210 ... 213 with 220 + 221 for every file and none of 214/215/217/218/222; not incremental 211;
     a VSS completion 2006/224 proves nothing". A start or stop of the instance ends a backup too.
     "A streaming backup in whose time an event of section 2's list (399 is none), or an error that
-    is a page error, of its database falls verifies nothing" (`against`).
+    is a page error, of its database falls verifies nothing" (`against`), nor does one in which its
+    file was `created`.
     """
     found: dict[str, list[Event]] = {}
     begin: Event | None = None
     copying: set[str] = set()
     copied: set[str] = set()
-    bad = [event for event in against if is_spoiling(event)]
+    bad = [*(event for event in against if is_spoiling(event)), *created]
     for event in events:
         if event.id == 210:
             begin, copying, copied = event, set(), set()

@@ -40,6 +40,7 @@ from tests.oracle.history import (
     Scanned,
     Totals,
 )
+from tests.oracle.identity import Computers
 
 SOURCE = "logs"
 
@@ -76,7 +77,7 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
         if history.complete_channels:
             folder.fold(
                 SOURCE,
-                Batch(records=list(_coverage(read, history.now)), caught_up=True),
+                Batch(records=list(_coverage(read, history)), caught_up=True),
                 history.now,
             )
         folder.computers.settle()
@@ -226,22 +227,28 @@ def _in_pieces(
         yield records[start : start + size]
 
 
-def _coverage(records: Iterable[Logged | Scanned], now: float) -> Iterable[Coverage]:
+def _coverage(records: Iterable[Logged | Scanned], of: History) -> Iterable[Coverage]:
     """The ranges of record numbers that were read whole, by computer and channel."""
+    computers = Computers(of)
     logs: dict[tuple[str, str], list[Logged]] = defaultdict(list)
     for each in records:
         if isinstance(each, Logged) and each.record_id is not None:
-            logs[each.computer, each.channel].append(each)
-    for (computer, channel), rows in logs.items():
-        for part in _stretches(rows, now):
+            logs[computers.label(each.computer), each.channel].append(each)
+    for (_, channel), rows in logs.items():
+        known = {each.record_id: each.time for each in rows if each.time <= of.now + DAY}
+        for part in _stretches(rows, of.now):
             first, last = part[0], part[-1]
+            times = [each.time for each in part]
+            if len(part) == 1 and first.time > of.now + DAY:
+                # It stands beside others in its part of an event log.
+                times.append(known.get((first.record_id or 0) - 1, first.time))
             yield Coverage(
-                computer=computer,
+                computer=first.computer,
                 channel=channel,
                 first=first.record_id or 0,
                 last=last.record_id or 0,
-                first_time=min(each.time for each in part),
-                last_time=max(each.time for each in part),
+                first_time=min(times),
+                last_time=max(times),
             )
 
 

@@ -179,8 +179,12 @@ def join_copies(subjects: Subjects) -> None:
     def name(subject: Subject) -> str:
         return database_name(subject.entry, subject.instances, subject.label)
 
-    def is_configured(subject: Subject) -> bool:
-        return bool(subject.entry.get("name") or subject.entry.get("copies"))
+    def is_copy(one: Subject, other: Subject) -> bool:
+        """Both are called so by the configuration, or by an instance and at the same path."""
+        if one.entry.get("copies") or other.entry.get("copies"):
+            return True
+        named = bool(one.entry.get("name"))
+        return named == bool(other.entry.get("name")) and (named or one.label == other.label)
 
     def is_served(subject: Subject) -> bool:
         """By a program that has it, and not only read by a tool or a page scan."""
@@ -198,7 +202,7 @@ def join_copies(subjects: Subjects) -> None:
             and is_served(one)
             and is_served(other)
             and name(other) == name(one)
-            and (other.label == one.label or is_configured(one) or is_configured(other))
+            and is_copy(one, other)
         ]
 
 
@@ -315,7 +319,9 @@ def steps_of(
     # "Of an ignored database nothing but damage is kept."
     for key in () if is_ignored(subject) else subject.instances:
         mine = [event for event in subject.life if event.instance == key]
-        for event in streaming(mine, subject.against).get(subject.label, []):
+        bad = [*subject.against, *subject.unplaced]
+        done_by = streaming(mine, bad, subject.copy.created)
+        for event in done_by.get(subject.label, []):
             if event.time > history.now + DAY:
                 continue
             steps.append(Step(event.order, partial(proven_by_backup, event.when)))

@@ -543,3 +543,15 @@ def test_a_computer_that_logs_after_its_shutdown_is_silent_as_any(agreed: Agreed
     last = other_program(8, "Directory Service")
     found = agreed(collected(0), *others, shutdown, last, days=14)
     assert "not_heard" in one(found, DIRECTORY).findings
+
+
+def test_an_unlocated_page_that_is_reported_again_is_bad_since_then(agreed: Agreed) -> None:
+    errors = [ntds(days, 217, "-1018", NTDS_DIT) for days in (0, 1.5)]
+    found = agreed(errors[0], *restore(1), errors[1], ntds(2, 105, "0", "1"), days=3)
+    assert one(found, DIRECTORY).known_bad == {(-1, "uncorrectable")}
+
+
+def test_a_failed_read_of_its_instance_keeps_a_backup_from_verifying(agreed: Agreed) -> None:
+    begun = [collected(0), ntds(1, 210), ntds(1.01, 220, NTDS_DIT, "40 Gb")]
+    done = [bad_page(1.015, ""), ntds(1.02, 221, NTDS_DIT), ntds(1.03, 213)]
+    assert one(agreed(*begun, *done, days=3), DIRECTORY).verified == {}
