@@ -246,7 +246,7 @@ def test_a_streaming_backup_of_every_file_is_kept_with_its_instance() -> None:
     folder = folder_of(records)
     (instance,) = folder.state.instances.values()
     backups = completed(instance.backup_events)
-    assert verified_by_streaming(backups) == {LABEL: [(EPOCH, EPOCH + 3 * HOUR)]}
+    assert verified_by_streaming(backups, instance) == {LABEL: [(EPOCH, EPOCH + 3 * HOUR)]}
 
 
 def test_a_backup_event_without_a_size_counts_no_bytes() -> None:

@@ -555,3 +555,14 @@ def test_a_failed_read_of_its_instance_keeps_a_backup_from_verifying(agreed: Agr
     begun = [collected(0), ntds(1, 210), ntds(1.01, 220, NTDS_DIT, "40 Gb")]
     done = [bad_page(1.015, ""), ntds(1.02, 221, NTDS_DIT), ntds(1.03, 213)]
     assert one(agreed(*begun, *done, days=3), DIRECTORY).verified == {}
+
+
+@pytest.mark.parametrize("event_id", [102, 103, 325])
+def test_a_backup_does_not_go_on_over_a_start_a_stop_or_a_new_file(
+    agreed: Agreed, event_id: int
+) -> None:
+    begun = [collected(0), ntds(1, 210), ntds(1.01, 220, NTDS_DIT, "40 Gb")]
+    path = [NTDS_DIT] if event_id == 325 else []
+    broke = ntds(1.015, event_id, "1", *path, "0")
+    found = agreed(*begun, broke, ntds(1.02, 221, NTDS_DIT), ntds(1.03, 213), days=3)
+    assert one(found, DIRECTORY).verified == {}

@@ -79,7 +79,7 @@ def test_a_backup_is_told_in_the_order_of_its_log(order: str) -> None:
         event(213, 21 * MINUTE, 4, database=""),
     ]
     (instance,) = folder_of(in_order(records, order)).state.instances.values()
-    assert LABEL in verified_by_streaming(completed(instance.backup_events))
+    assert LABEL in verified_by_streaming(completed(instance.backup_events), instance)
 
 
 @pytest.mark.parametrize("order", ORDERS)

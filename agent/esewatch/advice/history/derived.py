@@ -181,11 +181,11 @@ def _backups(
     found = {}
     for key, instance in state.instances.items():
         if instance.backup_events or instance.backup_totals:
-            row = _row((instance.backup_events, instance.backup_totals))
+            row = _row((instance.backup_events, instance.backup_totals, instance.life))
             known = before.get(key)
             if known is None or row is None or known.row != row:
                 done = completed(instance.backup_events)
-                known = Backups(totals(instance, done), verified_by_streaming(done), row)
+                known = Backups(totals(instance, done), verified_by_streaming(done, instance), row)
             found[key] = known
     return found
 

@@ -244,7 +244,7 @@ def _damage_until(known: Mapping[DamageKind, Damage], until: float) -> dict[Dama
 
 def _streamed(state: State, entry: Database) -> list[Stretch]:
     of_computer = (each for each in state.instances.values() if each.computer == entry.computer)
-    verified = (verified_by_streaming(completed(each.backup_events)) for each in of_computer)
+    verified = (verified_by_streaming(completed(each.backup_events), each) for each in of_computer)
     return [backup for each in verified for backup in each.get(entry.database, ())]
 
 

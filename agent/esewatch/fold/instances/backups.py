@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from esewatch.fold.state.backup_jobs import BackupSet
-from esewatch.fold.state.state import STOP_EVENTS, BackupEvent, BackupTotals, Instance
+from esewatch.fold.state.state import START, STOP_EVENTS, BackupEvent, BackupTotals, Instance
 
 BackupKind = Literal[
     "full", "incremental", "shadow_full", "shadow_incremental", "shadow_copy", "shadow_differential"
@@ -234,12 +234,16 @@ def streamed(instance: Instance) -> list[BackupSet]:
     ]
 
 
-def verified_by_streaming(backups: Iterable[Backup]) -> dict[str, list[Stretch]]:
-    """database -> the streaming backups that read every page of it; errors of its pages in their
-    time are another matter (`integrity.last_streamed`)."""
+def verified_by_streaming(
+    backups: Iterable[Backup], instance: Instance
+) -> dict[str, list[Stretch]]:
+    """database -> the streaming backups that read every page of it: none goes on over a stop or a
+    start of the instance. Errors of its pages in their time are another matter
+    (`integrity.last_streamed`)."""
+    ends = instance.times_of({START, *STOP_EVENTS})
     result: dict[str, list[Stretch]] = {}
     for backup in backups:
-        if backup.verifying:
+        if backup.verifying and not any(backup.started < end < backup.ended for end in ends):
             for database in backup.files:
                 result.setdefault(database, []).append((backup.started, backup.ended))
     return result
