@@ -566,3 +566,10 @@ def test_a_backup_does_not_go_on_over_a_start_a_stop_or_a_new_file(
     broke = ntds(1.015, event_id, "1", *path, "0")
     found = agreed(*begun, broke, ntds(1.02, 221, NTDS_DIT), ntds(1.03, 213), days=3)
     assert one(found, DIRECTORY).verified == {}
+
+
+def test_a_gap_beside_a_record_of_a_clock_that_was_ahead_is_one(agreed: Agreed) -> None:
+    first = collected(0)
+    number = first.record_id or 0
+    records = [collected(days)._replace(record_id=number + n) for n, days in ((1, 10.4), (3, 4))]
+    assert "unknown_since" in one(agreed(first, *records, days=10, whole=True), DIRECTORY).findings

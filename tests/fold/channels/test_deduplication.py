@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from esewatch.fold.channels import deduplication
 from esewatch.fold.channels.deduplication import (
+    MAX_GAPS,
     MAX_INTERVALS,
     STEP,
     add,
@@ -196,3 +197,13 @@ def test_a_record_behind_all_others_is_admitted_as_any_other(
                 cover(each, covered(max(0, number - read_whole), number, time))
         monkeypatch.setattr(deduplication, "_continued", lambda *_: None)
     assert quick == careful
+
+
+def test_of_too_many_gaps_the_longest_are_kept() -> None:
+    log = channel()
+    starts = [0.0, *(5 * DAY + number * HOUR for number in range(2 * MAX_GAPS))]
+    for number, start in enumerate(starts):
+        cover(log, covered(10 * number, 10 * number + 3, start))
+    claim_gaps(log)
+    assert len(log.gaps) == MAX_GAPS
+    assert max(end - begin for begin, end, _ in log.gaps) > 4 * DAY

@@ -182,7 +182,8 @@ def claim_gaps(channel: Channel) -> int:
             if len(channel.claimed) > MAX_INTERVALS:
                 channel.claimed[:2] = [union(channel.claimed[:2])]
             channel.gaps.append((hole.early, hole.late, new))
-            del channel.gaps[:-MAX_GAPS]
+            if len(channel.gaps) > MAX_GAPS:  # short ones hide nothing
+                channel.gaps.remove(min(channel.gaps, key=lambda gap: gap[1] - gap[0]))
     return missing
 
 
@@ -206,8 +207,9 @@ def _hole(before: Range, after: Range) -> Range | None:
     """The gap between two ranges; None where a lower number begins another life of the log."""
     if after.first <= before.last + 1:
         return None
-    end = max(before.late, after.early)
-    return Range(before.last + 1, after.first - 1, before.late, end)
+    # The clock may have been set back between them.
+    begin, end = sorted((before.late, after.early))
+    return Range(before.last + 1, after.first - 1, begin, end)
 
 
 def _is_within(one: Range, other: Range) -> bool:
