@@ -573,3 +573,9 @@ def test_a_gap_beside_a_record_of_a_clock_that_was_ahead_is_one(agreed: Agreed) 
     number = first.record_id or 0
     records = [collected(days)._replace(record_id=number + n) for n, days in ((1, 10.4), (3, 4))]
     assert "unknown_since" in one(agreed(first, *records, days=10, whole=True), DIRECTORY).findings
+
+
+def test_a_failure_shows_that_the_log_would_have_a_completion(agreed: Agreed) -> None:
+    failed = ntds(0, 705, NTDS_DIT, "-1011")
+    alive = [other_program(each, "Directory Service") for each in range(1, 20)]
+    assert one(agreed(failed, *alive, days=20), DIRECTORY).findings == {"defrag_overdue"}

@@ -56,7 +56,9 @@ def cycles(history: History, now: float) -> Cycles:
         lost=bool(gaps),
         torn=history.defrag_torn,
         known=known_long and history.tier == "watched",
-        logged=bool(history.defrag_passes) or history.started is not None,
+        logged=bool(history.defrag_passes)
+        or "defrag" in history.failed
+        or history.started is not None,
     )
 
 
