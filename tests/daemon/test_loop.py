@@ -653,8 +653,9 @@ def test_a_source_that_hangs_is_left_behind_when_it_is_taken_out_and_begins_anew
         hanging.gate.set()
         counted = 'esewatch_source_records_total{source="hanging"} 1.0'
         wait_until(lambda: counted in exposed(running.daemon))
-    said = [record.message for record in caplog.records]
-    assert said.count("hanging: does not answer and is not waited for") == 1
+        said = [record.message for record in caplog.records]
+        # At the end of it a machine that is busy may not have answered in time either.
+        assert said.count("hanging: does not answer and is not waited for") == 1
 
 
 def test_while_the_disk_is_full_the_agent_serves_and_tells(

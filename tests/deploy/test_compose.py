@@ -122,7 +122,7 @@ def test_prometheus_keeps_what_the_rules_look_back() -> None:
     ranges = [int(days) for text in texts for days in re.findall(r"\[(\d+)d[:\]]", text)]
     offsets = [int(days) for text in texts for days in re.findall(r"offset (\d+)d", text)]
 
-    assert max(ranges) == 28
+    assert max(ranges) == 30
     kept = option(services()["prometheus"], "storage.tsdb.retention.time")
     assert int(kept.removesuffix("d")) > max(ranges) + max(offsets)
 
