@@ -63,6 +63,16 @@ def test_a_database_that_is_attached_elsewhere_takes_along_what_is_known_of_it(l
     assert known(folder) == {NEW_LABEL: ([], set(), ["online_scan"])}
 
 
+def test_a_database_that_comes_back_has_what_it_had() -> None:
+    back = [event(327, 4 * DAY, database=NEW), attached(DATABASE, 4 * DAY + HOUR)]
+    records = [*BEFORE, DETACHED, attached(), *back]
+    for order in (records, records[::-1]):
+        assert known(folder_of(order)) == {LABEL: ALL}
+    again = [*records, event(327, 5 * DAY), attached(time=6 * DAY)]
+    for order in (again, again[::-1]):
+        assert known(folder_of(order)) == {NEW_LABEL: ALL}
+
+
 def test_another_database_takes_nothing() -> None:
     for other in (
         attached("f:\\new\\other.edb"),

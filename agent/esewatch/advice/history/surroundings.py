@@ -128,8 +128,12 @@ class _Surroundings:
         self.failures, self.of_any = instance_failures(state)
         shadows, self.former = origins(state, settings), moved(state)
         self.in_shadows = _in_shadows(state, shadows)
-        left = (pair for pairs in self.former.values() for pair in pairs)
-        self.gone = {(each.computer, each.database): at for at, each in left}
+        self.gone: dict[DatabaseKey, float] = {}
+        for at, left in chain.from_iterable(self.former.values()):
+            own = (left.computer, left.database)
+            # What came back has again what it had.
+            if all(back < at for back, _ in self.former.get(own, ())):
+                self.gone[own] = at
         self.gone.update(dict.fromkeys(shadows, inf))
 
     def told(self, database: Database, until: float = inf) -> OutsideFacts:
