@@ -579,15 +579,3 @@ def test_a_failure_shows_that_the_log_would_have_a_completion(agreed: Agreed) ->
     failed = ntds(0, 705, NTDS_DIT, "-1011")
     alive = [other_program(each, "Directory Service") for each in range(1, 20)]
     assert one(agreed(failed, *alive, days=20), DIRECTORY).findings == {"defrag_overdue"}
-
-
-@pytest.mark.parametrize("letters", ["RD", "DR"])
-def test_of_two_letters_of_a_moment_that_of_run_time_counts(agreed: Agreed, letters: str) -> None:
-    """Whichever is read first."""
-    number = now(0, 736).record_id or 0
-    whos = [(NOW[0], f"5960,{letter},50,15.02.0986.005", NOW[2]) for letter in letters]
-    records = [
-        event(1, 327, "1", PRIV, "0", who=who)._replace(record_id=number + "RD".index(letter) + 1)
-        for who, letter in zip(whos, letters, strict=True)
-    ]
-    assert one(agreed(*records, days=2)).role == "active"

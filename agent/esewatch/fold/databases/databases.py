@@ -110,8 +110,7 @@ def _role(entry: Database, event: Event, time: float) -> None:
     role = family(event.event_id)
     if role and time >= entry.role_time:
         entry.role, entry.role_time, entry.role_event = role, time, event.event_id
-    known, new = (entry.letter_time, entry.letter == "D"), (time, event.instance_state == "D")
-    if event.instance_state and new >= known:  # it comes to run time within a moment
+    if event.instance_state and time >= entry.letter_time:
         entry.letter, entry.letter_time = event.instance_state, time
 
 
