@@ -297,7 +297,8 @@ def test_a_million_names_cost_less_than_150_mb(tmp_path: Path, what: str) -> Non
         text = samples(found.agent)
         dropped = total(text, "esewatch_databases_dropped_total")
         if what == "bad pages":
-            assert total(text, "ese_known_bad_pages") == MILLION
+            # "At least": of those beyond the first thousand a part is known by its number.
+            assert 5000 <= total(text, "ese_known_bad_pages") < MILLION
         else:
             assert dropped > 990_000
         more = f", {dropped:,.0f} not taken in" if dropped else ""

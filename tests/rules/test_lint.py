@@ -25,6 +25,12 @@ ALWAYS = {"Watchdog"}
 
 LINKS = re.compile('with query "(?:site:esewatch_links:info|esewatch_web_info)"')
 
+FUNCTIONS = {
+    *("first", "humanize", "humanizeDuration", "humanizePercentage", "humanizeTimestamp", "label"),
+    *("printf", "query", "reReplaceAll", "sortByLabel", "urlquery", "value"),
+}
+"""Those that Prometheus and vmalert 1.79 both have."""
+
 WORDS = 70
 """Longest description, templates apart: it is read on a phone."""
 
@@ -75,6 +81,12 @@ def test_each_query_of_a_template_names_only_what_exists(rule: dict[str, Any]) -
     assert len(found) == len(re.findall(r"\bquery\b", LINKS.sub("", text)))
     for query in found:
         assert list(unknown(query)) == []
+
+
+@each_alert
+def test_each_template_uses_functions_that_vmalert_has_too(rule: dict[str, Any]) -> None:
+    text = "\n".join(rule["annotations"].values())
+    assert set(re.findall(r"\|\s*([a-z]\w+)", text)) <= FUNCTIONS
 
 
 @each_alert
