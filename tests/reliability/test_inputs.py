@@ -483,7 +483,7 @@ def locked(agent: Agent) -> Iterator[None]:
     lost="records that are no longer in the logs",
 )
 def test_without_a_journal_all_that_is_there_is_read_anew(tmp_path: Path, logs: Path) -> None:
-    append(logs / "old.ndjson", 50)
+    append(logs / "old.ndjson", 50, hour=1)
     with reading(tmp_path, f"{logs}/*.ndjson", count=150) as agent:
         agent.stop()
         (logs / "old.ndjson").unlink()

@@ -39,8 +39,9 @@ def asked_by_alerts() -> Set[str]:
 def levels(asked: Set[str]) -> list[list[dict[str, Any]]]:
     """The recording rules that the metrics `asked` need, each list after what it is made of."""
     rules = {rule["record"]: rule for rule in recording_rules()}
+    # What is held goes on by itself: there is nothing of it before the first samples.
     made = {
-        name: {each.metric for each in uses(rule["expr"]).selectors if each.metric in rules}
+        name: {each.metric for each in uses(rule["expr"]).selectors} & rules.keys() - {name}
         for name, rule in rules.items()
     }
     wanted: set[str] = set()
