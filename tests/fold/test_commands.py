@@ -12,6 +12,7 @@ from esewatch.fold.databases.integrity import count_pages, io_errors, known_bad_
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.engine_errors import dealt_with, open_errors
 from esewatch.fold.passes.passes import views_in
+from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.state import UNLOCATED, SourceState
 from esewatch.fold.state.stated import STATED_SECONDS, Stated
 from esewatch.model import Batch, EsewatchError, PagesScanned, Record
@@ -273,3 +274,12 @@ def test_a_database_that_is_not_known_is_stated_to_be_over_if_its_computer_is_na
             acknowledge(folder, computer, path, [17], ends=ENDS_OF)
     with pytest.raises(EsewatchError, match="no database"):
         acknowledge(folder, "", "e:\\other.edb", [], ends=ENDS_OF)
+
+
+def test_a_forgotten_database_of_sql_server_states_nothing() -> None:
+    folder = folder_of([])
+    folder.state.sql_databases["sql01", "sales"] = SqlDatabase(computer="sql01", database="sales")
+
+    assert forget(folder, "sql01", "sales", ENDS_OF)
+    assert folder.state.sql_databases == {}
+    assert folder.state.stated == {}

@@ -46,8 +46,9 @@ def forget(folder: Folder, computer: str, database: str, ends: Ends = MappingPro
     if (key := unknown) is None:
         entry = known(folder.state, computer, database)
         folder.forget(entry.computer, entry.database)
-        if isinstance(entry, Database):
-            _forget_errors(folder, entry)
+        if not isinstance(entry, Database):
+            return True
+        _forget_errors(folder, entry)
         key = (entry.computer, entry.database)
     stated = folder.state.stated.get(key)
     over = restated(stated, (), 0.0).over if stated is not None else {}
