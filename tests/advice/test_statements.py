@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from esewatch.advice.advise import advise
-from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.finding import DAMAGE_FINDINGS, FINDINGS, Finding, FindingName
 from esewatch.advice.findings.details import of_instances
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.judgement import Judgement
@@ -268,3 +268,16 @@ def test_with_the_last_database_all_that_its_instance_logged_is_over() -> None:
 def test_only_watched_databases_have_findings_in_the_metrics(tier: str) -> None:
     found = [standing(each) for each in judged(damaged()) if each.tier == tier]
     assert [bool(each) for each in found] == ([True] if tier == "watched" else [])
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [each for each in FINDINGS if each not in DAMAGE_FINDINGS],
+)
+def test_of_what_is_only_observed_nothing_of_windows_scans_or_time_is_stated(
+    finding: FindingName,
+) -> None:
+    (of,) = judged(folder_of([event(700, 0)]))
+    found = replace(of, findings=(Finding(finding, "so it is"),))
+    assert standing(found) == [(finding, "warning")]
+    assert standing(replace(found, tier="observed")) == []

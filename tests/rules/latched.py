@@ -45,10 +45,10 @@ class Latched(NamedTuple):
 def table(severities: dict[str, set[str]]) -> Iterator[Latched]:
     """Each alert that carries a finding alone, with each finding at each of its severities."""
     for alert in sorted(HELD.keys() - MORE):
+        of = HELD[alert]
         for severity in sorted(severities[alert]):
-            for level, findings in HELD[alert].items():
-                for finding in findings:
-                    yield Latched(alert, severity, level, finding)
+            for finding in of.findings:
+                yield Latched(alert, severity, of.level, finding)
 
 
 GROUPS = [

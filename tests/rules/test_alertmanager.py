@@ -109,7 +109,8 @@ def test_only_critical_alerts_about_pages_are_sent_without_waiting(
 
 def test_alerts_about_pages_and_copies_are_known_by_their_names() -> None:
     about = {"known_bad_page", "corrected_page", "logical_damage", "copy_divergence"}
-    carried = {alert for alert, of in HELD.items() if not about.isdisjoint(of.get("database", ()))}
+    of_databases = {alert: of for alert, of in HELD.items() if of.level == "database"}
+    carried = {alert for alert, of in of_databases.items() if not about.isdisjoint(of.findings)}
 
     assert len(carried) == len(about)
     assert [name for name in carried if not ABOUT_PAGES.fullmatch(name)] == []

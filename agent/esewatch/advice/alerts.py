@@ -1,11 +1,11 @@
 """Alerts that carry a finding: what each of them carries (semantics.md 7).
 
 The rules in `alerts/` are held to this table: each says what an agent stated, and judges nothing.
-What is held ends by a stated 0 alone (`rules/findings.rules.yml`).
+What is held ends by a stated 0 alone, what is fresh with its agent, too (rules/findings.rules.yml).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from esewatch.advice.base.finding import FindingName
 from esewatch.advice.findings.details import DetailName
@@ -14,42 +14,71 @@ Level = Literal["database", "ese_instance"]
 """The label, beside its computer, by which a finding is stated."""
 SEVERITIES = ("critical", "warning")
 LEVELS: tuple[Level, ...] = ("database", "ese_instance")
-Carried = Sequence[FindingName | DetailName]
 
-HELD: Mapping[str, Mapping[Level, Carried]] = {
-    "EseKnownBadPage": {"database": ["known_bad_page"]},
-    "EseCorrectedPage": {"database": ["corrected_page"]},
-    "EseLogicalCorruption": {"database": ["logical_damage"]},
-    "EseCopyDivergence": {"database": ["copy_divergence"]},
-    "EseCopySuspect": {"database": ["copy_suspect", "revert_snapshot"]},
-    "EseIndexOutOfDate": {"database": ["index_out_of_date"]},
-    "EseHungIo": {"database": ["hung_io"]},
-    "EseIoError": {"ese_instance": ["io_error", "known_bad_page"]},
-    "EseLogSequenceHalted": {"ese_instance": ["log_sequence_halted"]},
-    "EseDiskFull": {"ese_instance": ["disk_full"]},
-    "EseRecoveryFailed": {"ese_instance": ["recovery_failed"]},
-    "EseVersionStoreFull": {"ese_instance": ["version_store_full"]},
-    "EseDatabaseFull": {"ese_instance": ["database_full"]},
-    "EseEngineFailure": {"ese_instance": ["engine_failure"]},
-    "EseLogDiskLow": {"ese_instance": ["log_disk_low"]},
+
+class Carried(NamedTuple):
+    """The findings of an alert."""
+
+    level: Level
+    findings: Sequence[FindingName | DetailName]
+    absent: bool = False
+    """Something did not happen: it is known only of a computer whose logs all agents have read to
+    their end."""
+    one: bool = False
+    """One alert, however many of them stand."""
+
+
+HELD: Mapping[str, Carried] = {
+    "EseKnownBadPage": Carried("database", ["known_bad_page"]),
+    "EseCorrectedPage": Carried("database", ["corrected_page"]),
+    "EseLogicalCorruption": Carried("database", ["logical_damage"]),
+    "EseCopyDivergence": Carried("database", ["copy_divergence"]),
+    "EseCopySuspect": Carried("database", ["copy_suspect", "revert_snapshot"]),
+    "EseIndexOutOfDate": Carried("database", ["index_out_of_date"]),
+    "EseHungIo": Carried("database", ["hung_io"]),
+    "EseIoError": Carried("ese_instance", ["io_error", "known_bad_page"]),
+    "EseLogSequenceHalted": Carried("ese_instance", ["log_sequence_halted"]),
+    "EseDiskFull": Carried("ese_instance", ["disk_full"]),
+    "EseRecoveryFailed": Carried("ese_instance", ["recovery_failed"]),
+    "EseVersionStoreFull": Carried("ese_instance", ["version_store_full"]),
+    "EseDatabaseFull": Carried("ese_instance", ["database_full"]),
+    "EseEngineFailure": Carried("ese_instance", ["engine_failure"]),
+    "EseLogDiskLow": Carried("ese_instance", ["log_disk_low"]),
 }
-"""Alert -> what it carries, of databases or of instances."""
+"""Alert -> what it carries until it is stated to be over."""
+FRESH: Mapping[str, Carried] = {
+    "EseMaintenanceStopsEarly": Carried("database", ["stops_early", "backup_overlaps"], one=True),
+    "EseScansCollide": Carried("database", ["scans_collide", "scans_do_not_fit"], one=True),
+}
+"""Alert -> what it carries while an agent says it."""
 MORE = frozenset({"EseLogDiskLow"})
 """Those that fire for something else, too: free space that a straight line brings to nothing."""
 
 
 def expression(alert: str, severity: str) -> str:
-    """The expression of one of HELD at a severity."""
-    parts = [
-        f'{level}:ese_finding:held{{finding{_matched(names)},severity="{severity}"}} == 1'
-        for level, names in HELD[alert].items()
-    ]
-    return "\nor\n".join(parts)
+    """The expression of one of HELD or FRESH at a severity."""
+    of = HELD[alert] if alert in HELD else FRESH[alert]
+    names = of.findings
+    match = f'="{names[0]}"' if len(names) == 1 else f'=~"{"|".join(names)}"'
+    matchers = f'{{finding{match},severity="{severity}"}}'
+    if alert in HELD:
+        return f"{of.level}:ese_finding:held{matchers} == 1"
+    found = f"{of.level}:ese_finding:last15m{matchers}"
+    found = f"max without (finding) ({found})" if of.one else found
+    return found + (_caught_up(of) if of.absent else "")
 
 
-def held(level: Level) -> Carried:
+def _caught_up(of: Carried) -> str:
+    labels = [of.level, *(() if of.one else ("finding",)), "severity"]
+    return (
+        f"\nand ignoring ({', '.join(labels)})"
+        "\nmin without (instance) (last_over_time(esewatch_host_caught_up[15m])) == 1"
+    )
+
+
+def held(level: Level) -> Sequence[FindingName | DetailName]:
     """All that is held of one level."""
-    return sorted({name for each in HELD.values() for name in each.get(level, ())})
+    return sorted({name for of in HELD.values() if of.level == level for name in of.findings})
 
 
 ENDS: Mapping[str, Sequence[str]] = {
@@ -57,8 +86,3 @@ ENDS: Mapping[str, Sequence[str]] = {
     for level in LEVELS
 }
 """All that may be held, as it is stated: `ack` and `forget` state that none of it stands."""
-
-
-def _matched(names: Carried) -> str:
-    """The matcher of a label."""
-    return f'="{names[0]}"' if len(names) == 1 else f'=~"{"|".join(names)}"'

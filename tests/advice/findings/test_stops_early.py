@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.maintenance_model import Model
 from esewatch.advice.findings.stops_early import found_in_window
 from esewatch.fold.instances.backups import Backup
 from esewatch.fold.passes.runs import Run
@@ -158,10 +159,16 @@ def test_a_window_of_one_day_a_week_is_judged_over_seven_weeks() -> None:
     assert names(window=sunday, defrag_runs=early[1:]) == []
 
 
-def test_without_a_window_or_of_another_model_nothing_is_said() -> None:
+def test_without_a_window_nothing_is_said() -> None:
     early = stopped(7, 1)
 
     assert names(defrag_runs=early, window=None) == []
-    assert names(defrag_runs=early, model="background") == []
     assert names(defrag_runs=[]) == []
     assert names(defrag_runs=[Run(NOON - DAY, None)]) == []
+
+
+@pytest.mark.parametrize("model", ["background", "garbage_collection", "application"])
+def test_only_the_model_window_has_early_stops_and_overlapping_backups(model: Model) -> None:
+    backups = [backup(ago, 2.5, 4) for ago in range(1, 8)]
+    assert names(defrag_runs=stopped(7, 2.5), rule="backup", backups=backups)
+    assert names(defrag_runs=stopped(7, 2.5), rule="backup", backups=backups, model=model) == []
