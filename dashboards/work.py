@@ -28,7 +28,8 @@ from dashboards.parts import (
 
 SERIES = "{{computer}} {{database}}"
 OF_INSTANCE = "{{computer}} {{ese_instance}}"
-RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase"
+RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d"
+READ = "ese_instance:ese_defrag_pages_read:increase28d"
 NOT_SAMPLED = "Its counters are not sampled, or hidden"
 NO_RATIO = f"{NO_WINDOW}; or the counters are hidden"
 TO_STORAGE = to_board("esewatch-storage", "Open its storage", {"computer": "computer"})
@@ -55,21 +56,14 @@ def evidence() -> list[Panel]:
             limit(limit(ratio, "upper limit", fill_to="lower limit"), "lower limit"),
             Words(
                 "Read:Freed",
-                "Pages read for each page freed by online defragmentation, as a ratio of sums:"
+                "Pages read for each page freed by online defragmentation in 28 days, as a ratio of sums:"
                 " above the band of the policy the window may shrink, below it may grow, and 1000"
                 " stands for 1000 and more or nothing freed at all.",
                 "short",
                 NO_RATIO,
             ),
             [
-                Query(
-                    of_selected(f"clamp_max({latest_day(f'{RATIO}28d', INSTANCE)}, 1000)"),
-                    f"{OF_INSTANCE} 28 days",
-                ),
-                Query(
-                    of_selected(f"clamp_max({latest_day(f'{RATIO}7d', INSTANCE)}, 1000)"),
-                    f"{OF_INSTANCE} 7 days",
-                ),
+                Query(of_selected(f"clamp_max({latest_day(RATIO, INSTANCE)}, 1000)"), OF_INSTANCE),
                 Query(f"max({high})", "upper limit"),
                 Query(f"min({low})", "lower limit"),
             ],
@@ -140,7 +134,7 @@ def _pages() -> list[Panel]:
                 NO_RATIO,
             ),
             [
-                Query(latest_day("database:ese_defrag_pages_read:increase28d", CHOSEN), SERIES),
+                Query(of_selected(latest_day(READ, INSTANCE)), OF_INSTANCE),
                 Query(with_window(policy("min_pages_read", CHOSEN)), f"{SERIES} least"),
             ],
             [runbook("EseDefragRatioDrift")],

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from tests.rules import latched
+from tests.rules import fresh, latched
 from tests.rules.expressions import alerts, document_of
 from tests.rules.needed import name_of, named, needed, seconds
 from tests.support.patience import PATIENCE
@@ -84,7 +84,7 @@ def _made() -> tuple[Path, ...]:
     severities: dict[str, set[str]] = {}
     for rule in alerts():
         severities.setdefault(rule["alert"], set()).add(rule["labels"]["severity"])
-    for name, document in latched.documents(severities):
+    for name, document in (*latched.documents(severities), *fresh.documents(alerts())):
         document["rule_files"] = [str((FOLDER / file).resolve()) for file in document["rule_files"]]
         files.append(folder / f"{name}_test.yml")
         write(document, files[-1])

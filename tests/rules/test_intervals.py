@@ -70,7 +70,7 @@ def test_what_a_group_looks_at_is_recorded_twice_within_the_lookback(group: dict
 
 
 def test_a_series_that_is_recorded_too_seldom_is_found() -> None:
-    name = "database:ese_finding:last1h"
+    name = "database:ese_finding:last15m"
     now = {"record": "now", "expr": f"max({name})"}
     over_a_time = {"record": "over_a_time", "expr": f"max(last_over_time({name}[15m]))"}
 

@@ -211,7 +211,7 @@ def test_an_alert_without_a_condition_is_found(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        'database:ese_finding:last1h{finding="scans_collide"}',
+        'database:ese_finding:last15m{finding="scans_collide"}',
         f"{INFO} unless on ({D}) ese_database_size_bytes",
         f"ese_known_bad_pages and on ({D}) ese_database_size_bytes > 5",
         "max by (job, instance) (ese_known_bad_pages > 0)",

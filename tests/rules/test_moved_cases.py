@@ -13,12 +13,17 @@ TABLE = Path(__file__).with_name("moved_cases.yml")
 PLACE = "tests/advice"
 FILES = {
     "alone_test.yml": 2,
+    "at_risk_test.yml": 13,
     "damage_test.yml": 27,
+    "days_test.yml": 2,
     "engine_errors_test.yml": 8,
     "engine_test.yml": 14,
     "integrity_test.yml": 47,
+    "recording_test.yml": 2,
     "repaired_days_test.yml": 9,
+    "verification_test.yml": 49,
     "window_findings_test.yml": 4,
+    "window_weeks_test.yml": 18,
 }
 """Files of cases, and how many of them moved."""
 

@@ -1,7 +1,7 @@
 """What an agent states of databases and instances, moment by moment, as records arrive."""
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from esewatch.advice.advise import advise
@@ -54,15 +54,18 @@ def restarted(folder: Folder) -> Folder:
     return Folder(state, folder.settings)
 
 
-def assert_stated(*moments: Moment, settings: Settings | None = None) -> None:
-    """Of the findings that alerts hold, exactly these are stated to stand at each of the moments,
-    and what stood a moment before is stated to be over. The source is first read at the first."""
+def assert_stated(
+    *moments: Moment, settings: Settings | None = None, of: Collection[str] = ()
+) -> None:
+    """Of the findings that alerts hold, or `of` those, exactly these are stated to stand at each of
+    the moments, and what stood a moment before is stated to be over. The source is first read at
+    the first."""
     folder = Folder(State(), settings or Settings())
     folder.open_source("logs", EPOCH + moments[0][0])
     before: dict[str, set[str]] = {}
     for time, steps, expected in moments:
         folder = _after(folder, steps, EPOCH + time)
-        stands, over = _stated(folder, EPOCH + time)
+        stands, over = _stated(folder, EPOCH + time, of)
         wanted = {name: {*told.split(", ")} for name, told in expected.items()}
         assert stands == wanted, f"after {time} seconds"
         for name, findings in before.items():
@@ -83,7 +86,9 @@ def _after(folder: Folder, steps: Sequence[Step], now: float) -> Folder:
     return folder
 
 
-def _stated(folder: Folder, now: float) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _stated(
+    folder: Folder, now: float, of: Collection[str]
+) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """What is stated with 1 and what with 0."""
     state, settings = folder.state, folder.settings
     details = of_instances(state, settings)
@@ -97,7 +102,7 @@ def _stated(folder: Folder, now: float) -> tuple[dict[str, set[str]], dict[str, 
     for level, table in tables.items():
         for (_, name), known in table.items():
             for found, told in ((stands, known.standing), (over, known.over)):
-                shown = {each for each in told if each.split()[0] in held(level)}
+                shown = {each for each in told if each.split()[0] in (of or held(level))}
                 if shown:
                     found.setdefault(name, set()).update(shown)
     return stands, over

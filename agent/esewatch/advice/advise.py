@@ -23,6 +23,7 @@ from esewatch.advice.base.finding import (
 )
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.details import Around, Detail, failing_devices, of_database
+from esewatch.advice.findings.late_passes import LatePasses, late_passes
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.findings.risk import at_risk
 from esewatch.advice.findings.scan_collisions import (
@@ -60,6 +61,7 @@ from esewatch.advice.history.ledger import (
 from esewatch.advice.judgement import Judgement, reasons_of
 from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_defrag
 from esewatch.advice.window.ratio import Ratio, judged_ratio
+from esewatch.advice.window.ratio_drift import ratio_drift
 from esewatch.advice.window.window import WindowAdvice, instance_advice, window_advice
 from esewatch.config import Policy, Settings, policy_for
 from esewatch.fold.identity.identity import device_of
@@ -98,6 +100,7 @@ class Judged(NamedTuple):
     window: WindowAdvice
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
+    late: LatePasses
     version_buckets: int | None
     """The highest maximum that the policy knows."""
 
@@ -134,12 +137,15 @@ def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
     missing = (stalled_scan(of, held), switched_off(of, held), overdue_defrag(of, held))
+    drift = ratio_drift(of, now)
+    forecasts = _forecasts(of, policy, deadline, now)
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
         window,
-        _forecasts(of, policy, deadline, now),
-        (*found_in_window(of, window.rule, now), *filter(None, missing)),
+        forecasts,
+        (*found_in_window(of, window.rule, now), *filter(None, (*missing, drift))),
+        late_passes(of, forecasts, held),
         policy.version_buckets,
     )
 
@@ -178,13 +184,23 @@ def together(
         told = (*own, *staggered.findings.get(key, ()), *filter(None, (risk,)))
         others = told if (silent_now := unheard[key]) is None else (*told, silent_now.finding)
         policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
-        around = Around(entry, instance, entries[key], key in failing)
+        findings = _findings(each, entries[key], others, now)
+        names = {found.finding for found in findings}
+        around = Around(
+            entry,
+            instance,
+            entries[key],
+            key in failing,
+            judged[key].late,
+            names,
+            windows[key].changed,
+        )
         made.append(
             _judgement(
                 judged[key],
                 entries[key],
                 windows[key],
-                _findings(each, entries[key], others, now),
+                findings,
                 now,
                 stale=blind.get(each.computer, ""),
                 details=of_database(each, around, now),

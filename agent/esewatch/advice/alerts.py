@@ -47,12 +47,30 @@ HELD: Mapping[str, Carried] = {
 }
 """Alert -> what it carries until it is stated to be over."""
 FRESH: Mapping[str, Carried] = {
+    "EseVerificationOverdue": Carried(
+        "database",
+        [
+            "never_verified",
+            "only_active_verified",
+            "only_passive_verified",
+            "verification_overdue",
+            "verification_unreadable",
+        ],
+        absent=True,
+        one=True,
+    ),
+    "EseMaintenanceError": Carried("database", ["maintenance_error"], absent=True),
+    "EseVerificationAtRisk": Carried("database", ["verification_at_risk"], absent=True),
+    "EseDefragIncomplete": Carried("database", ["defrag_incomplete"], absent=True),
     "EseMaintenanceStopsEarly": Carried("database", ["stops_early", "backup_overlaps"], one=True),
     "EseScansCollide": Carried("database", ["scans_collide", "scans_do_not_fit"], one=True),
+    "EseDefragRatioDrift": Carried("database", ["ratio_drift"]),
+    "EseWindowAdviceChanged": Carried("database", ["window_advice_changed"]),
 }
 """Alert -> what it carries while an agent says it."""
-MORE = frozenset({"EseLogDiskLow"})
-"""Those that fire for something else, too: free space that a straight line brings to nothing."""
+MORE = frozenset({"EseLogDiskLow", "EseVerificationOverdue"})
+"""Those that say something else, too: free space that a straight line brings to nothing; a
+verification that another agent knows."""
 
 
 def expression(alert: str, severity: str) -> str:

@@ -36,6 +36,7 @@ FindingName = Literal[
     "not_restorable",
     "only_active_verified",
     "only_passive_verified",
+    "ratio_drift",
     "restored_unproven",
     "scan_off",
     "scan_stalled",
@@ -54,7 +55,14 @@ IN_THE_LOG: frozenset[FindingName] = frozenset({"defrag_overdue", "scan_off", ST
 """The gap in the log, if it is read to its end."""
 
 INFORMATION: frozenset[FindingName] = frozenset(
-    {"backup_slows", "cache_small", "scans_collide", "scans_do_not_fit", "unexplained_error"}
+    {
+        "backup_slows",
+        "cache_small",
+        "ratio_drift",
+        "scans_collide",
+        "scans_do_not_fit",
+        "unexplained_error",
+    }
 )
 """Below a warning (semantics.md 7): they change no verdict."""
 PERSON: frozenset[FindingName] = frozenset(FINDINGS) - INFORMATION

@@ -1,16 +1,24 @@
-"""Findings that `investigate` and `writes_at_risk` sum up, each with an alert of its own
+"""Findings that others sum up, or that a verdict gives as its reason, each with an alert of its own
 (semantics.md 3 and 7).
 
-Those of a database are of its pages, its damage and its requests; errors of the engine are of its
-instance. Of what is only observed none is critical.
+Those of a database are of its pages, its damage, its requests and its maintenance; errors of the
+engine are of its instance. Of what is only observed none is critical, and nothing of maintenance.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
-from esewatch.advice.base.finding import HUNG_TOGETHER, HUNG_WITHIN, Severity
+from esewatch.advice.base.finding import (
+    HUNG_TOGETHER,
+    HUNG_WITHIN,
+    STALLED,
+    FindingName,
+    Severity,
+)
+from esewatch.advice.findings.late_passes import LatePasses
 from esewatch.advice.findings.lone_instances import standing_failures
 from esewatch.advice.findings.risk import hung_requests
+from esewatch.advice.forecast.verdict import UNKNOWN, UNVERIFIED
 from esewatch.advice.history.history import History
 from esewatch.advice.history.instance_failures import instance_failures
 from esewatch.advice.history.ledger import Ledger
@@ -30,6 +38,7 @@ from esewatch.fold.state.state import BAD_KINDS, Database, EngineErrorKind, Inst
 DetailName = Literal[
     "corrected_page",
     "database_full",
+    "defrag_incomplete",
     "disk_full",
     "engine_failure",
     "hung_io",
@@ -38,9 +47,12 @@ DetailName = Literal[
     "known_bad_page",
     "log_disk_low",
     "log_sequence_halted",
+    "maintenance_error",
     "recovery_failed",
     "revert_snapshot",
+    "verification_at_risk",
     "version_store_full",
+    "window_advice_changed",
 ]
 DETAILS: tuple[DetailName, ...] = get_args(DetailName)
 OF_ENGINE: Mapping[EngineErrorKind, tuple[DetailName, Severity]] = {
@@ -82,6 +94,11 @@ class Around(NamedTuple):
     ledger: Ledger
     failing: bool
     """Many pages of its device were corrected within a day."""
+    late: LatePasses = LatePasses()
+    names: Collection[FindingName] = ()
+    """Of its findings."""
+    changed: bool = False
+    """The advice for its window is news."""
 
 
 def of_database(of: History, around: Around, now: float) -> tuple[Detail, ...]:
@@ -102,7 +119,24 @@ def of_database(of: History, around: Around, now: float) -> tuple[Detail, ...]:
         there["revert_snapshot"] = "warning"
     if hung:
         there["hung_io"] = "critical" if together else "warning"
+    if of.tier == "watched":
+        there |= dict.fromkeys(_of_maintenance(of, around), "warning")
+        if around.changed:
+            there["window_advice_changed"] = "info"
     return capped(there, of.tier)
+
+
+def _of_maintenance(of: History, around: Around) -> Iterator[DetailName]:
+    """What another finding tells is told once: a verification that is overdue, a backup in the way
+    of the window."""
+    if of.failed:
+        yield "maintenance_error"
+    late, told = around.late, set(around.names)
+    if late.defrag and told.isdisjoint({UNKNOWN, "backup_overlaps"}):
+        yield "defrag_incomplete"
+    overdue = late.scan and told.isdisjoint({UNKNOWN, *UNVERIFIED})
+    if overdue or late.scan_at_risk or STALLED in told:
+        yield "verification_at_risk"
 
 
 def is_repaired(database: Database, ledger: Ledger, now: float) -> bool:

@@ -39,7 +39,7 @@ from esewatch.fold.instances.backups import (
     streamed,
 )
 from esewatch.fold.instances.instances import engine_changes
-from esewatch.fold.passes.passes import FAILS, TaskView
+from esewatch.fold.passes.passes import BROKEN_OFF, FAILS, TaskView
 from esewatch.fold.passes.runs import DEFRAG, SCANS, Run, runs, torn_runs
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.passes.untimed_passes import untimed_passes
@@ -104,6 +104,8 @@ class History(CopyFacts, frozen=True, kw_only=True):
     """Times at which a pass ended with an error (705, 723, 724, 734), sorted."""
     failed: Sequence[str] = ()
     """Tasks that ended with an error and have not completed since."""
+    aborted: float | None = None
+    """Last time at which its scan was aborted (745)."""
     defrag_runs: Sequence[Run] = ()
     defrag_torn: int = 0
     """Its last runs of defragmentation that were resumed or interrupted, one after another."""
@@ -242,6 +244,9 @@ class Gathering(NamedTuple):
             attached=entry.database in beside.attached or not instance_label(entry),
             failures=[each.time for each in transitions if each.event_id in FAILS],
             failed=failed_tasks(views, entry),
+            aborted=max(
+                (each.time for each in transitions if each.event_id == BROKEN_OFF), default=None
+            ),
             backups=completed(instance.backup_events) if instance else [],
             backup_spans=_backup_spans(self.state, entry),
             verified=facts.verified,

@@ -128,6 +128,10 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 REASONS: tuple[str, ...] = (*(name for name, _ in RULES), *REMARKS)
 """Names of all rules that decide, with a window and without."""
 JUDGED_DAYS = 7
+CHANGES: frozenset[Action] = frozenset({"shrink", "grow", "move"})
+"""Actions that a person takes."""
+NEWS_SECONDS = 8 * DAY_SECONDS
+"""Advice is news for so long: it must stand for a day, and is shown for a week."""
 
 
 class WindowAdvice(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +146,8 @@ class WindowAdvice(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     """Sentences with their figures."""
     evidence: Evidence = Evidence()
+    changed: bool = False
+    """An action that was not advised 8 days before."""
 
 
 def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
@@ -168,6 +174,7 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
     at = RuleInput(timeline, policy, now)
     rule, verdict = judge(at)
     action, recommended, remarks = _length(at, verdict, configured)
+    earlier = at._replace(time=now - NEWS_SECONDS)
     return WindowAdvice(
         action=action,
         rule=rule,
@@ -176,6 +183,7 @@ def window_advice(history: History, policy: Policy, now: float) -> WindowAdvice:
         confidence=_confidence(at, rule, verdict.action),
         reasons=(*verdict.reasons, *remarks, *_shared(history)),
         evidence=at.evidence,
+        changed=action in CHANGES and action_at(earlier) != action,
     )
 
 

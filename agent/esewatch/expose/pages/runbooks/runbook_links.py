@@ -27,6 +27,7 @@ _NAMED_ONLY: Mapping[DamageKind, str] = {
 _FINDINGS: Mapping[FindingName, str] = {
     "backup_overlaps": "EseMaintenanceStopsEarly",
     "cache_small": "EseLatencyHigh",
+    "ratio_drift": "EseDefragRatioDrift",
     "defrag_overdue": "EseDefragIncomplete",
     "engine_failure": "EseEngineFailure",
     "never_verified": "EseVerificationOverdue",
