@@ -176,18 +176,18 @@ def labels(of: Latched) -> Iterator[Story]:
 
     added = Story(of, "a target gets a label while it fires")
     added.agent("?x3", "+x9", "_x24")
-    added.agent("_x13", "+x11", "-x12", region="north")
+    added.agent("_x13", "+x11", "_x6", "-x12", "?x12", region="north")
     added.fires(3, 11)
-    added.fires(14, 21, region="north")
-    added.silent(24, 30)
+    added.fires(14, 21, 27, region="north")
+    added.silent(30, 41, 50)
     yield added
 
     told = Story(of, "a target gets the label of its site while it fires")
     told.agent("?x3", "+x9", "_x24")
-    told.agent("_x13", "+x11", "-x12", site="a")
+    told.agent("_x13", "+x11", "_x6", "-x12", "?x12", site="a")
     told.fires(3, 11)
-    told.fires(14, 21, site="a")
-    told.silent(24, 30)
+    told.fires(14, 21, 27, site="a")
+    told.silent(30, 41, 50)
     yield told
 
 
