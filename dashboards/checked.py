@@ -164,7 +164,7 @@ def _devices() -> list[Panel]:
         f" * on ({ON_DEVICE}) group_left ()"
         f" rate(ese_device_read_bytes_total{{{DEVICE}}}[$__rate_interval])"
     )
-    busiest = f"database:ese_device_read_bytes_busiest:ratio_rate5m{{{DATABASE}}}"
+    busiest = f"database:ese_device_read_bytes_busiest:ratio_rate15m{{{DATABASE}}}"
     by_device: Panel = finish(
         lines(),
         Words(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.kernels import compiled_kernel
-from tests.support.tools import NO_SKIP, TOOLS, find, require
+from tests.support.tools import NO_SKIP, TOOLS, find, newest, require
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,6 +33,20 @@ def test_without_a_program_the_test_is_skipped_with_the_command_that_installs_it
     assert find(name) is None
     with pytest.raises(pytest.skip.Exception, match=f"^{name} is not installed .*apt-get install"):
         require(name)
+
+
+def test_the_newest_prometheus_is_that_of_the_cache(
+    empty_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(empty_path))
+    with pytest.raises(pytest.skip.Exception, match=r"promtool is not built \(make prometheus3\)"):
+        newest("promtool")
+    program = empty_path / "esewatch" / "prometheus3" / "promtool"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+    assert newest("promtool") == str(program)
 
 
 @pytest.mark.parametrize("forbidden", ["prometheus", "promtool", "evtxexport, prometheus"])

@@ -58,7 +58,7 @@ CHECK = (
     "Elapsed time: 4 hours 0 minutes 0 seconds."
 )
 READ_RATE = 1e11
-"""Bytes a second of a disk: after some seconds it is enough for a mean of five minutes."""
+"""Bytes a second of a disk: after some seconds it is enough for a mean of a quarter of an hour."""
 BEGAN = time.time() - 1
 """When the disk had read nothing. Its total has 64 bits, as a counter of Windows has."""
 Told = dict[tuple[str, str, str], str]
@@ -114,7 +114,7 @@ class Scraped(NamedTuple):
                 f"{growth} > 0 and rate(process_cpu_seconds_total{lately}) > 0"
             )
             and self.prometheus.query(
-                "database:ese_device_read_bytes_busiest:ratio_rate5m offset 2s"
+                "database:ese_device_read_bytes_busiest:ratio_rate15m offset 2s"
             )
         )
 

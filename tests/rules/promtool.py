@@ -132,10 +132,10 @@ def prepare(
     return files
 
 
-def run(files: Sequence[Path]) -> subprocess.CompletedProcess[str]:
-    """What promtool says of prepared test files."""
+def run(files: Sequence[Path], program: str = "") -> subprocess.CompletedProcess[str]:
+    """What promtool says of prepared test files: the installed one, or `program`."""
     return subprocess.run(
-        [require("promtool"), "test", "rules", *map(str, files)],
+        [program or require("promtool"), "test", "rules", *map(str, files)],
         capture_output=True,
         text=True,
         timeout=PATIENCE,

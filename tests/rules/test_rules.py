@@ -46,7 +46,7 @@ from tests.rules.promtool import TESTS, prepare, step
 from tests.rules.promtool import run as ask_promtool
 from tests.support.each import of_each
 from tests.support.patience import PATIENCE
-from tests.support.tools import require
+from tests.support.tools import newest, require
 
 SEVERITIES = {"critical", "warning", "info", "none"}
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
@@ -161,6 +161,22 @@ def test_what_is_held_is_what_the_alerts_carry(level: Level) -> None:
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
 def test_promtool_cases_pass(path: Path, tmp_path: Path) -> None:
     done = ask_promtool(prepare(path, tmp_path))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_promtool_cases_pass_with_the_newest_prometheus(path: Path, tmp_path: Path) -> None:
+    done = ask_promtool(prepare(path, tmp_path), newest("promtool"))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [*RULE_FILES, *ALERT_FILES], ids=lambda path: path.name)
+def test_the_newest_promtool_accepts_the_rules(path: Path) -> None:
+    done = run(newest("promtool"), "check", "rules", path)
 
     assert done.returncode == 0, done.stdout + done.stderr
 

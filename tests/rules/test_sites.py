@@ -22,7 +22,7 @@ SEPARATE = {
     "database:ese_defrag_pages_read:increase28d",
     "database:ese_defrag_pages_read_per_freed:drift7d",
     "database:ese_defrag_pages_read_per_freed:ratio_increase28d",
-    "database:ese_device_read_bytes_busiest:ratio_rate5m",
+    "database:ese_device_read_bytes_busiest:ratio_rate15m",
     "ese_instance:ese_database_io:rate1d",
 }
 """Series that each site has for itself, with its label."""

@@ -8,6 +8,7 @@ a run which ought to have the servers cannot pass without them.
 
 import os
 import shutil
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import pytest
@@ -56,6 +57,15 @@ def compiler() -> str:
 def built(name: str) -> str:
     """Path of a program that scripts/long-term builds; skips the test without it."""
     return shutil.which(name) or skip(f"{name} is not built (scripts/long-term)", {name})
+
+
+def newest(name: str) -> str:
+    """Path of promtool or prometheus as scripts/prometheus3 builds it; else the test is skipped."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(cache, "esewatch", "prometheus3")
+    return shutil.which(name, path=folder) or skip(
+        f"the newest {name} is not built (make prometheus3)", {"prometheus3"}
+    )
 
 
 def _absent(name: str) -> NoReturn:
