@@ -8,17 +8,20 @@ is shipped (alerts/README.md):
       job: ese                    # the job by which Prometheus scrapes the agents
       dashboardUidPrefix: north   # in the place of esewatch, also in links
       dashboardTags: [north, ese] # the boards with the first one link to each other
+      siteLabels: [site, cluster] # labels of targets that tell two computers of one name apart
+      agentLabels: [instance, pod] # labels of targets that name an agent, not what it watches
       prometheusRule:             # rules and alerts as custom resources of the Prometheus operator
         labels: {release: kube-prometheus-stack}
 
-FOLDER gets `rules/`, `alerts/` and `dashboards/`, with the names that they have here; as custom
-resources also `rules/site/`, which is yours to edit.
+FOLDER gets `rules/`, `alerts/` with the example for Alertmanager, and `dashboards/`, with the names
+that they have here; as custom resources also `rules/site/`, which is yours to edit.
 """
 
 import json
 import re
 import sys
 import textwrap
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +32,8 @@ from esewatch.expose.metrics.rows.metric_catalogue import SECTIONS
 from esewatch.expose.metrics.rows.metric_row import LABELS
 
 ROOT = Path(__file__).resolve().parents[1]
-SHIPPED = ("rules/*.yml", "alerts/*.yml", "dashboards/*.json")
+EXAMPLE = "alerts/alertmanager/alertmanager.yml"
+SHIPPED = ("rules/*.yml", "alerts/*.yml", EXAMPLE, "dashboards/*.json")
 JOB = UID = "esewatch"
 _METRICS = "|".join(
     f"{row.name}(?:_bucket|_count|_sum)?" if row.type == "histogram" else row.name
@@ -45,7 +49,20 @@ _IN_EXPRESSION = re.compile(rf"{_STRING}|{_NAME}(?P<matchers>\{{)?")
 _WITH_MATCHERS = re.compile(rf'{_NAME}(?P<matchers>\{{)|(?<=")(?P<alone>\{{)(?=\w+=%q)')
 """In the text of an alert, which may query: a name there is a series only with its matchers, which
 stand alone where several queries share them."""
+_BESIDE = re.compile(
+    r"(?P<before>\b(?:by|without|on|ignoring) \()(?P<labels>[^()]+)(?P<after>\))"
+    r"|(?P<key>\b(?:group_by|equal):[^\[\n]*\[)(?P<listed>[^\]]+)(?P<end>\])"
+)
+"""A list of labels, in an expression or in the configuration of Alertmanager."""
+_KEPT_APART = re.compile(
+    r' +last_over_time\(\S+\{site=""\}.*\n(?:.*\n){4} +or\n'
+    r'(?P<one> +last_over_time\(\S+\{site!=""\}.*\n(?:.*\n){4})'
+)
+"""What is held, without and with the label of a site: the rule must know which labels it has."""
 _MATCHER = re.compile(r'(?P<label>\w+)\s*(?:=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"')
+
+
+LabelName = Annotated[str, msgspec.Meta(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\Z")]
 
 
 class PrometheusRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +79,17 @@ class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="came
     dashboard_uid_prefix: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9-]{1,30}\Z")] = UID
     """A uid of Grafana has 40 characters at most, a name of Kubernetes no underscore."""
     dashboard_tags: Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
+    site_labels: Annotated[tuple[LabelName, ...], msgspec.Meta(min_length=1, max_length=3)] = (
+        "site",
+    )
+    """What is held has an expression for each set of them that a target may have."""
+    agent_labels: tuple[LabelName, ...] = ("instance",)
     prometheus_rule: PrometheusRule | None = None
+
+    @property
+    def of_agents_and_metrics(self) -> set[str]:
+        """Labels that tell no two sites apart."""
+        return {"job", "instance", *self.agent_labels, *LABELS}
 
 
 def site(file: Path) -> Site:
@@ -82,9 +109,14 @@ def site(file: Path) -> Site:
     if rest.strip(","):
         raise ValueError(f'selector is no list of matchers such as cluster="a": {found.selector!r}')
     for matcher in _MATCHER.finditer(found.selector):
-        # `up` has no label of a metric, and an alert that outlives its agent has no instance.
-        if matcher["label"] in {"instance", *LABELS}:
+        # `up` has no label of a metric, and an alert that outlives its agent has none of the agent.
+        if matcher["label"] in found.of_agents_and_metrics - {"job"}:
             raise ValueError(f"selector has {matcher['label']!r}: use a label of your targets")
+    if "instance" not in found.agent_labels:
+        raise ValueError("agentLabels must have instance, which Prometheus gives each target")
+    for label in found.site_labels:
+        if label in found.of_agents_and_metrics:
+            raise ValueError(f"siteLabels has {label!r}: use a label of your targets")
     return found
 
 
@@ -93,10 +125,15 @@ def expression_of(site: Site, text: str) -> str:
     return _changed(site, _IN_EXPRESSION, text, '"')
 
 
+def alertmanager_of(site: Site, text: str) -> str:
+    """The example: it groups and inhibits by the labels of the site."""
+    return _with_labels(site, text)
+
+
 def rules_of(site: Site, text: str) -> str:
     """A file of rules. Comments and texts stay; queries in texts get the selector, too."""
     lines, inside = [], -1
-    for line in text.splitlines(keepends=True):
+    for line in _kept_apart(site, _with_labels(site, text)).splitlines(keepends=True):
         indent = len(line) - len(line.lstrip())
         if line.strip() and indent <= inside:
             inside = -1
@@ -127,7 +164,9 @@ def dashboard_of(site: Site, text: str) -> str:
     field = re.compile(r'(?P<key>"(?:expr|query)": ")(?P<value>(?:[^"\\]|\\.)*)(?P<end>")')
     text = field.sub(
         lambda found: (
-            found["key"] + _changed(site, _IN_EXPRESSION, found["value"], '\\"') + found["end"]
+            found["key"]
+            + _changed(site, _IN_EXPRESSION, _with_labels(site, found["value"]), '\\"')
+            + found["end"]
         ),
         text,
     )
@@ -138,6 +177,37 @@ def dashboard_of(site: Site, text: str) -> str:
         for link in board["links"]:
             link["tags"] = site.dashboard_tags[:1]
     return json.dumps(board, indent=2) + "\n"
+
+
+def _with_labels(site: Site, text: str) -> str:
+    """Labels of sites and agents in the place of `site` and `instance`, in each list of labels."""
+    named = {"site": site.site_labels, "instance": site.agent_labels}
+
+    def listed(found: re.Match[str]) -> str:
+        start, labels, end = (part for part in found.groups() if part is not None)
+        own = [each for label in labels.split(", ") for each in named.get(label, [label])]
+        return f"{start}{', '.join(own)}{end}"
+
+    return _BESIDE.sub(listed, text)
+
+
+def _kept_apart(site: Site, text: str) -> str:
+    """What is held, for each set of labels of sites that it may have.
+
+    Something else is stated in its place only where that has the same ones of them.
+    """
+
+    def each(found: re.Match[str]) -> str:
+        branches = []
+        for signs in product(("=", "!="), repeat=len(site.site_labels)):
+            own = dict(zip(site.site_labels, signs, strict=True))
+            matchers = ",".join(f'{label}{sign}""' for label, sign in own.items())
+            same = "".join(f"{label}, " for label, sign in own.items() if sign == "!=")
+            branch = found["one"].replace('site!=""', matchers, 1)
+            branches.append(branch.replace(f"{', '.join(site.site_labels)}, ", same, 1))
+        return "          or\n".join(branches)
+
+    return _KEPT_APART.sub(each, text)
 
 
 def _changed(site: Site, pattern: re.Pattern[str], text: str, quote: str) -> str:
@@ -165,6 +235,7 @@ def write(site: Site, folder: Path) -> int:
     files = [file for pattern in patterns for file in sorted(ROOT.glob(pattern))]
     for file in files:
         made = dashboard_of if file.suffix == ".json" else rules_of
+        made = alertmanager_of if file == ROOT / EXAMPLE else made
         text = made(site, file.read_text(encoding="utf-8"))
         if site.prometheus_rule and made is rules_of:
             subject = file.name.removesuffix(".yml").removesuffix(".rules")

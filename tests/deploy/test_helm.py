@@ -132,7 +132,11 @@ def test_the_rules_of_the_site_are_made_of_values(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     for ours, theirs in zip(site["groups"][0]["rules"], shipped["groups"][0]["rules"], strict=True):
         assert (ours["record"], ours["expr"]) == (theirs["record"], theirs["expr"])
-        assert set(ours["labels"]) == set(theirs["labels"])
+        assert set(ours["labels"]) >= set(theirs["labels"])
+    assert site["groups"][0]["rules"][-1]["labels"] == {
+        "computer": "old.example.com",
+        "site": "north",
+    }
     assert template("files", "--set=prometheusRule.links.grafana=https://g").returncode != 0
 
 
@@ -250,6 +254,7 @@ def test_the_pod_has_the_user_of_the_image_and_no_rights() -> None:
         ("--set=persistence.size=2", "/persistence/size"),
         ("--set=logLevel=loud", "/logLevel"),
         ("--set=prometheusRule.links.runbooks=x", "/prometheusRule/links/runbooks"),
+        ('--set-json=prometheusRule.retired=[{"site":"north"}]', "/prometheusRule/retired/0"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(option: str, place: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from esewatch.advice.alerts import LEVELS
-from scripts.mixin import ROOT, SHIPPED, main
+from scripts.mixin import EXAMPLE, ROOT, SHIPPED, main
 from tests.rules import promtool
 from tests.rules.expressions import golden, uses
 from tests.support.tools import require
@@ -37,7 +37,7 @@ def expressions(file: Path) -> Iterator[str]:
     if file.suffix == ".json":
         yield from _found(json.loads(file.read_text()))
         return
-    for group in yaml.safe_load(file.read_text())["groups"]:
+    for group in yaml.safe_load(file.read_text()).get("groups", ()):
         yield from (rule["expr"] for rule in group["rules"])
 
 
@@ -177,6 +177,79 @@ def _run(
     return promtool.run([folder / "site_test.yml"])
 
 
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a site that tells its computers apart by two labels, and its agents by two."""
+    folder = tmp_path_factory.mktemp("labelled")
+    (folder / "site.yml").write_text(
+        "_config: {siteLabels: [site, cluster], agentLabels: [instance, pod]}\n"
+    )
+    assert main([str(folder / "site.yml"), str(folder)]) == 0
+    return folder
+
+
+def test_each_list_of_labels_has_those_of_the_site_and_of_its_agents(labelled: Path) -> None:
+    lists = [
+        found
+        for pattern in SHIPPED
+        for file in labelled.glob(pattern)
+        for found in re.findall(r"(?:by|without|on|ignoring) \(([^()]+)\)", file.read_text())
+    ]
+    alertmanager = yaml.safe_load((labelled / EXAMPLE).read_text())
+
+    assert len(lists) > 100
+    assert [each for each in lists if ("instance" in each.split(", ")) is not ("pod" in each)] == []
+    assert alertmanager["route"]["group_by"] == ["job", "site", "cluster", "computer", "database"]
+    for rule in alertmanager["inhibit_rules"]:
+        assert {"site", "cluster"} <= set(rule["equal"])
+        assert ("instance" in rule["equal"]) is ("pod" in rule["equal"])
+
+
+def with_pods(of_site: str, text: str) -> str:
+    """Cases, in YAML: each agent is a pod with the address of the others; sites have `of_site`."""
+    text = text.replace('site="', f'{of_site}="').replace("site: ", f"{of_site}: ")
+    text = re.sub(r'\binstance="([^"]+)"', r'instance="any:19703",pod="\1"', text)
+    return re.sub(r"\binstance: ([^,}\n]+)", r"instance: 'any:19703', pod: \1", text)
+
+
+def in_(folder: Path, path: Path, text: str) -> Path:
+    """A test file beside the rules of a site."""
+    place = folder / "tests" / "rules" / path.name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(re.sub(rf"{re.escape(str(ROOT))}/", "../../", text))
+    return place
+
+
+HELD_CASES = [path for path in promtool.TESTS if path.stem == "latched_EseKnownBadPage_test"]
+AGENT_CASES = [path for path in promtool.TESTS if path.stem in {"agent_test", "blind_test"}]
+
+
+@pytest.mark.parametrize("path", HELD_CASES + AGENT_CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("of_site", ["site", "cluster"])
+def test_the_cases_hold_with_pods_and_with_either_label_of_a_site(
+    of_site: str, path: Path, labelled: Path, tmp_path: Path
+) -> None:
+    cases = in_(labelled, path, with_pods(of_site, path.read_text()))
+
+    done = promtool.run(promtool.prepare(cases, tmp_path))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    [path for path in promtool.TESTS if path.stem != "site_test"],
+    ids=lambda path: path.stem,
+)
+def test_all_cases_hold_with_pods(path: Path, labelled: Path, tmp_path: Path) -> None:
+    cases = in_(labelled, path, with_pods("cluster", path.read_text()))
+
+    done = promtool.run(promtool.prepare(cases, tmp_path))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_prometheus_loads_the_rules_with_their_texts(north: Path) -> None:
     files = [*(north / "rules").glob("*.yml"), *(north / "alerts").glob("*.yml")]
     done = subprocess.run(
@@ -251,6 +324,22 @@ def test_the_operator_gets_the_rules_of_the_site_as_resources(south: Path, tmp_p
         (
             "_config: {selector: 'computer=\"ex01\"'}\n",
             "selector has 'computer': use a label of your targets",
+        ),
+        ("_config: {siteLabels: []}\n", "Expected `array` of length >= 1"),
+        ("_config: {siteLabels: [a, b, c, d]}\n", "Expected `array` of length <= 3"),
+        ("_config: {siteLabels: [a-b]}\n", "Expected `str` matching regex"),
+        (
+            "_config: {siteLabels: [site, database]}\n",
+            "siteLabels has 'database': use a label of your targets",
+        ),
+        (
+            "_config: {agentLabels: [instance, pod], siteLabels: [pod]}\n",
+            "siteLabels has 'pod': use a label of your targets",
+        ),
+        ("_config: {agentLabels: [pod]}\n", "agentLabels must have instance"),
+        (
+            "_config: {agentLabels: [instance, pod], selector: 'pod=\"a\"'}\n",
+            "selector has 'pod': use a label of your targets",
         ),
         ("_config: [\n", "no YAML: "),
     ],
