@@ -1,6 +1,6 @@
 """Copies of databases and their backups: do copies keep up, and do backups run often enough?"""
 
-from dashboards.alerted import against, drawn, limit_of
+from dashboards.alerted import against, drawn
 from dashboards.backed_up import backups
 from dashboards.backup_jobs import backup_jobs
 from dashboards.board import Board, Row
@@ -8,6 +8,7 @@ from dashboards.by_device import of_databases, of_instances, of_one_computer
 from dashboards.latency import INSTANCE, NO_COUNTERS
 from dashboards.links import runbook, to_database, to_instance
 from dashboards.parts import COMPUTER, Panel, Query, Words, finish, latest_day, lines
+from esewatch.advice.findings.levels import LIMITS
 
 BUSY_COPY = 1.5
 NO_COPIES = "No passive copy, or nothing to compare it with"
@@ -17,12 +18,14 @@ PATH = "{{computer}} {{database}}"
 def active_and_passive() -> list[Panel]:
     """Do passive copies work too much, or lag?"""
     ratio = of_databases(latest_day("database:ese_database_io_passive_per_active:ratio_rate1d"))
-    queues = (
-        ("Replay queue", "Logs that wait to be replayed.", "ese_replay_queue_logs"),
-        ("Copy queue", "Logs that wait to be copied here, lost with the active server.",
-         "ese_copy_queue_logs"),
-    )  # fmt: skip
-    alert = "EseCopyBehind"
+    queues = {
+        "ese_replay_queue_logs": ("Replay queue", "Logs that wait to be replayed."),
+        "ese_copy_queue_logs": (
+            "Copy queue",
+            "Logs that wait to be copied here, lost with the active server.",
+        ),
+    }
+    most = {limit.metric: limit.most for limit in LIMITS}
     return [
         against(
             Words(
@@ -56,10 +59,10 @@ def active_and_passive() -> list[Panel]:
             against(
                 Words(title, sentence, "short", "No replication counters of these instances"),
                 [Query(of_instances(f"{metric}{{{COMPUTER}}}"), INSTANCE)],
-                [drawn(limit_of(alert, part=metric), of_instances(f"{metric}{{{COMPUTER}}}"))],
-                [to_instance(), runbook(alert)],
+                [drawn(most[metric], of_instances(f"{metric}{{{COMPUTER}}}"))],
+                [to_instance(), runbook("EseCopyBehind")],
             )
-            for title, sentence, metric in queues
+            for metric, (title, sentence) in queues.items()
         ),
     ]
 

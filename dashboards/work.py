@@ -236,18 +236,14 @@ def _logs() -> list[Panel]:
             ],
         ),
         finish(
-            limits(lines(), "B"),
+            lines(),
             Words(
                 "Version buckets",
-                "Buckets that the version store holds, against the most that the engine is"
-                " configured for.",
+                "Buckets that the version store holds.",
                 "short",
                 NOT_SAMPLED,
             ),
-            [
-                Query(of_selected(f"ese_version_buckets_allocated{{{INSTANCE}}}"), OF_INSTANCE),
-                Query(f"esewatch_policy_version_buckets{{{DATABASE}}}", f"{SERIES} most"),
-            ],
+            [Query(of_selected(f"ese_version_buckets_allocated{{{INSTANCE}}}"), OF_INSTANCE)],
             [runbook("EseVersionBucketsHigh"), runbook("EseVersionStoreFull")],
         ),
         finish(

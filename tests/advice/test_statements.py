@@ -147,7 +147,7 @@ INSTANCE = ("ex01", "sg06")
 
 def stated_instance(folder: Folder, passed: float = 60.0) -> dict[str, int]:
     """What is stated of the instance now, with 1 and 0."""
-    instances = of_instances(folder.state, SETTINGS)
+    instances = of_instances(folder.state, SETTINGS, EPOCH + DAY)
     folder.changed.clear()
     folder.changed.update(restate(folder.state, SETTINGS, judged(folder), instances, passed))
     known = folder.state.stated_instances.get(INSTANCE, Stated())
@@ -176,7 +176,7 @@ def test_what_ends_of_an_instance_is_stated_to_be_over_for_a_day_of_running() ->
 
 
 def test_an_instance_without_details_is_judged_too() -> None:
-    assert of_instances(folder_of([event(700, 0)]).state, SETTINGS) == {INSTANCE: ()}
+    assert of_instances(folder_of([event(700, 0)]).state, SETTINGS, EPOCH) == {INSTANCE: ()}
 
 
 def test_an_instance_that_was_not_judged_says_nothing() -> None:

@@ -10,8 +10,6 @@ def test_a_limit_is_the_number_that_the_alert_compares_with() -> None:
     reads = 'operation="read",phase!="recovery"'
     assert limit_of("EseLatencyHigh", "warning", reads) == 0.02
     assert limit_of("EseLatencyHigh", "critical", reads) == 0.1
-    assert limit_of("EseCopyBehind", part="ese_copy_queue_logs") == 10
-    assert limit_of("EseCheckpointDeep") == 500
 
 
 def test_a_limit_that_is_a_multiple_of_another_series_is_the_factor() -> None:

@@ -141,7 +141,7 @@ def unread(story: Any, of: Carried, hold: int) -> Iterator[Story]:
 
 
 FILES = ("verification", "window", "copies", "checkdb", "engine")
-GROUPS = [f"esewatch-{name}" for name in ("verification", "window-findings", "window")]
+GROUPS = [f"esewatch-{name}" for name in (*FILES, "window-findings", "engine-warnings")]
 """Of the alerts."""
 
 

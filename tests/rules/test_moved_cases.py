@@ -14,10 +14,11 @@ PLACE = "tests/advice"
 FILES = {
     "alone_test.yml": 2,
     "at_risk_test.yml": 13,
+    "copies_test.yml": 13,
     "damage_test.yml": 27,
     "days_test.yml": 2,
     "engine_errors_test.yml": 8,
-    "engine_test.yml": 14,
+    "engine_test.yml": 28,
     "integrity_test.yml": 47,
     "recording_test.yml": 2,
     "repaired_days_test.yml": 9,

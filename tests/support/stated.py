@@ -6,7 +6,7 @@ from pathlib import Path
 
 from esewatch.advice.advise import advise
 from esewatch.advice.alerts import Level, held
-from esewatch.advice.findings.details import of_instances
+from esewatch.advice.findings.details import DETAILS, of_instances
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.statements import restate
 from esewatch.config import Settings
@@ -57,9 +57,9 @@ def restarted(folder: Folder) -> Folder:
 def assert_stated(
     *moments: Moment, settings: Settings | None = None, of: Collection[str] = ()
 ) -> None:
-    """Of the findings that alerts hold, or `of` those, exactly these are stated to stand at each of
-    the moments, and what stood a moment before is stated to be over. The source is first read at
-    the first."""
+    """Of the findings of instances, and of databases those that alerts hold, or `of` those, exactly
+    these are stated to stand at each of the moments, and what stood a moment before is stated to be
+    over. The source is first read at the first."""
     folder = Folder(State(), settings or Settings())
     folder.open_source("logs", EPOCH + moments[0][0])
     before: dict[str, set[str]] = {}
@@ -91,7 +91,7 @@ def _stated(
 ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """What is stated with 1 and what with 0."""
     state, settings = folder.state, folder.settings
-    details = of_instances(state, settings)
+    details = of_instances(state, settings, now)
     folder.changed.update(restate(state, settings, advise(state, settings, now), details, 60.0))
     tables: Mapping[Level, Mapping[tuple[str, str], Stated]] = {
         "database": state.stated,
@@ -100,9 +100,10 @@ def _stated(
     stands: dict[str, set[str]] = {}
     over: dict[str, set[str]] = {}
     for level, table in tables.items():
+        names = DETAILS if level == "ese_instance" else held(level)
         for (_, name), known in table.items():
             for found, told in ((stands, known.standing), (over, known.over)):
-                shown = {each for each in told if each.split()[0] in (of or held(level))}
+                shown = {each for each in told if each.split()[0] in (of or names)}
                 if shown:
                     found.setdefault(name, set()).update(shown)
     return stands, over

@@ -24,6 +24,7 @@ from esewatch.advice.base.finding import (
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.details import Around, Detail, failing_devices, of_database
 from esewatch.advice.findings.late_passes import LatePasses, late_passes
+from esewatch.advice.findings.levels import most_buckets
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.findings.risk import at_risk
 from esewatch.advice.findings.scan_collisions import (
@@ -101,8 +102,6 @@ class Judged(NamedTuple):
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
     late: LatePasses
-    version_buckets: int | None
-    """The highest maximum that the policy knows."""
 
 
 class Judging(NamedTuple):
@@ -146,7 +145,6 @@ def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
         forecasts,
         (*found_in_window(of, window.rule, now), *filter(None, (*missing, drift))),
         late_passes(of, forecasts, held),
-        policy.version_buckets,
     )
 
 
@@ -170,14 +168,14 @@ def together(
     blind = blind_computers(state.sources.values())
     acknowledged = acknowledgements(state.databases.values())
     failing = failing_devices(known.values(), _devices(state, settings, known), now)
+    most = most_buckets((state.databases[key] for key in known), settings)
     made = []
     for key, each in known.items():
         entry = state.databases[key]
         own_instance = instance_key(entry)
         instance = state.instances.get(own_instance)
-        most, dealt = judged[key].version_buckets, acknowledged(own_instance)
-        is_watched = each.tier == "watched"
-        risk = at_risk(instance, dealt, most, now, entry) if is_watched else None
+        dealt, limit = acknowledged(own_instance), most.get(own_instance)
+        risk = at_risk(instance, dealt, limit, now, entry) if each.tier == "watched" else None
         # Some findings may be over where the logs are not read to their end.
         over = IN_THE_LOG if each.computer in blind else frozenset()
         own = [found for found in judged[key].findings if found.finding not in over]

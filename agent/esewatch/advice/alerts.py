@@ -66,8 +66,13 @@ FRESH: Mapping[str, Carried] = {
     "EseScansCollide": Carried("database", ["scans_collide", "scans_do_not_fit"], one=True),
     "EseDefragRatioDrift": Carried("database", ["ratio_drift"]),
     "EseWindowAdviceChanged": Carried("database", ["window_advice_changed"]),
+    "EseVersionBucketsHigh": Carried("ese_instance", ["version_buckets_high"]),
+    "EseCheckpointDeep": Carried("ese_instance", ["checkpoint_deep"]),
+    "EseCopyBehind": Carried("ese_instance", ["copy_behind"]),
 }
 """Alert -> what it carries while an agent says it."""
+CARRIED: Mapping[Level, str] = {"database": "last15m", "ese_instance": "last12m"}
+"""For so long what is fresh is carried: through a restart of its agent."""
 MORE = frozenset({"EseLogDiskLow", "EseVerificationOverdue"})
 """Those that say something else, too: free space that a straight line brings to nothing; a
 verification that another agent knows."""
@@ -81,7 +86,7 @@ def expression(alert: str, severity: str) -> str:
     matchers = f'{{finding{match},severity="{severity}"}}'
     if alert in HELD:
         return f"{of.level}:ese_finding:held{matchers} == 1"
-    found = f"{of.level}:ese_finding:last15m{matchers}"
+    found = f"{of.level}:ese_finding:{CARRIED[of.level]}{matchers}"
     found = f"max without (finding) ({found})" if of.one else found
     return found + (_caught_up(of) if of.absent else "")
 

@@ -152,7 +152,7 @@ class Publisher:
         if advised:
             with self._internal_errors.held("advice"):
                 judged = self._advisor.advise(shown, self.settings, now)
-                instances = of_instances(shown, self.settings)
+                instances = of_instances(shown, self.settings, now)
                 found += advice_families(judged, instances, self._restate(judged, instances))
                 self._internal_errors.left_out("advice", self._advisor.left_out)
         return found

@@ -52,7 +52,7 @@ def changed(now: float = NOON, **given: Any) -> tuple[str, bool]:
     return advice.action, advice.changed
 
 
-SHRINK = {"defrag_passes": passes(73 / 14, 4)}
+SHRINK: dict[str, Any] = {"defrag_passes": passes(73 / 14, 4)}
 
 
 def test_advice_that_has_stood_for_long_is_no_news_nor_is_keep_or_no_advice() -> None:

@@ -383,7 +383,7 @@ def _snapshot(tmp_path: Path) -> Snapshot:
     health.external_url = "https://esewatch.corp.example:19703"
     figures = health.families(NOW, journal_set_aside=NOW - 2 * DAY)
     state = golden_state()
-    details = of_instances(state, SETTINGS)
+    details = of_instances(state, SETTINGS, NOW)
     advised = advice_families(advise(state, SETTINGS, NOW), details, state)
     return Snapshot.of([*families(golden_state(), SETTINGS, NOW), *advised, *own, *figures])
 

@@ -512,7 +512,7 @@ def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Re
             moment = next(pending, None)
         folder.expire(step / 1000)
         judged = advise(folder.state, SETTINGS, step / 1000)
-        details = of_instances(folder.state, SETTINGS)
+        details = of_instances(folder.state, SETTINGS, step / 1000)
         list(restate(folder.state, SETTINGS, judged, details, DAY))
         made = advice_families(judged, details, folder.state)
         expected = sorted(str((s.name, s.labels, s.value)) for f in made for s in f.samples)

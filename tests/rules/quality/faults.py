@@ -128,7 +128,7 @@ def failing_reads(computer: str, seed: int) -> Month:
         store_event(481, begin + 20.0 * number, computer, f"{computer}-db0") for number in range(3)
     ]
     month.fault = "reads that fail"
-    month.expected = Expected("EseIoError", "critical", begin, MINUTE)
+    month.expected = Expected("EseIoError", "critical", begin + 20.0, MINUTE)
     return month
 
 

@@ -2,7 +2,8 @@
 (semantics.md 3 and 7).
 
 Those of a database are of its pages, its damage, its requests and its maintenance; errors of the
-engine are of its instance. Of what is only observed none is critical, and nothing of maintenance.
+engine and levels are of its instance. Of what is only observed none is critical, and nothing of
+maintenance or of levels.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from esewatch.advice.base.finding import (
     Severity,
 )
 from esewatch.advice.findings.late_passes import LatePasses
+from esewatch.advice.findings.levels import LEVELS, high_levels, most_buckets
 from esewatch.advice.findings.lone_instances import standing_failures
 from esewatch.advice.findings.risk import hung_requests
 from esewatch.advice.forecast.verdict import UNKNOWN, UNVERIFIED
@@ -36,6 +38,8 @@ from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import BAD_KINDS, Database, EngineErrorKind, Instance, State
 
 DetailName = Literal[
+    "checkpoint_deep",
+    "copy_behind",
     "corrected_page",
     "database_full",
     "defrag_incomplete",
@@ -51,6 +55,7 @@ DetailName = Literal[
     "recovery_failed",
     "revert_snapshot",
     "verification_at_risk",
+    "version_buckets_high",
     "version_store_full",
     "window_advice_changed",
 ]
@@ -166,18 +171,20 @@ def capped(there: Mapping[DetailName, Severity], of: Tier) -> tuple[Detail, ...]
     )
 
 
-def of_instances(state: State, settings: Settings) -> OfInstances:
-    """The details of all instances."""
+def of_instances(state: State, settings: Settings, now: float) -> OfInstances:
+    """The details of all instances as of `now` (epoch seconds)."""
     failing = instance_failures(state).instances
     failed = {key for key, each in state.instances.items() if each.errors} | failing.keys()
-    databases = state.databases.values() if failed else ()
+    leveled = {key for key, each in state.instances.items() if not LEVELS.isdisjoint(each.levels)}
+    databases = state.databases.values() if failed or leveled else ()
     tiers: dict[InstanceKey, set[Tier]] = {}
     for entry in databases:
         if not is_snapshot(entry.database):
             tiers.setdefault(instance_key(entry), set()).add(tier(entry, settings))
     acknowledged = acknowledgements(databases)
+    buckets = most_buckets(databases, settings)
     found: dict[InstanceKey, tuple[Detail, ...]] = dict.fromkeys(state.instances, ())
-    for key in failed & state.instances.keys():
+    for key in (failed | leveled) & state.instances.keys():
         instance = state.instances[key]
         of, kinds = _told(instance, tiers.get(key, ()))
         still = open_errors(instance, acknowledged(key))
@@ -187,6 +194,10 @@ def of_instances(state: State, settings: Settings) -> OfInstances:
         if pages and of != "ignored":
             old = all(each.history for each in pages)
             there["known_bad_page"] = "warning" if old else "critical"
+        for name in high_levels(instance, buckets.get(key), now):
+            # Of a copy there are queues before any event names its database.
+            if "watched" in tiers.get(key, {"watched"} if name == "copy_behind" else ()):
+                there[name] = "warning"
         found[key] = capped(there, of)
     return found
 

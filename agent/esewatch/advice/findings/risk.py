@@ -1,15 +1,13 @@
 """Write risk: the instance reports that writes are refused or soon will be (semantics.md 7)."""
 
 from esewatch.advice.base.finding import RISKS, Finding, writes_at_risk
+from esewatch.advice.findings.levels import used_buckets
 from esewatch.fold.channels import hours_heard
 from esewatch.fold.databases.hung_requests import still_hung
 from esewatch.fold.instances.engine_errors import Dealt, open_errors
-from esewatch.fold.readings import current
 from esewatch.fold.state.rollups import DAY_SECONDS, HOUR_SECONDS
 from esewatch.fold.state.state import Database, Instance
 
-BUCKETS = "ese_version_buckets_allocated"
-MOST_BUCKETS_USED = 0.7
 QUIET = DAY_SECONDS
 """Seconds without another request that hung."""
 
@@ -24,19 +22,14 @@ def at_risk(
     """The finding of a `database` of `instance` as of `now` (epoch seconds), None without one.
 
     An error counts while it is open, as its alert does; `acknowledged` has the times up to which a
-    person acknowledged those of the instance. `most_buckets` is the configured maximum of version
-    buckets, None where it is not known.
+    person acknowledged those of the instance. `most_buckets`: see `used_buckets`.
     """
     hung = hung_requests(database, instance, now) if database is not None else []
     if instance is None:
         return writes_at_risk({}, None, hung, hung[0]) if hung else None
     still = open_errors(instance, acknowledged)
     errors = {kind: instance.error_times[kind][-1] for kind in RISKS if still.get(kind)}
-    level = instance.levels.get(BUCKETS)
-    held = current(level, now) if level is not None else None
-    buckets = None
-    if held is not None and most_buckets and held > MOST_BUCKETS_USED * most_buckets:
-        buckets = held, most_buckets
+    buckets = used_buckets(instance, most_buckets, now)
     begun = [instance.error_times[kind][-still[kind]] for kind in errors]
     first = min((*begun, *hung[:1]), default=None)
     return writes_at_risk(errors, buckets, hung, first) if errors or buckets or hung else None

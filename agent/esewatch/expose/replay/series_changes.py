@@ -300,7 +300,7 @@ class Replay:
             seen = msgspec.structs.replace(state, sources={})
             judged = advise(seen, self.folder.settings, now)
             passed = (self._judged_every or 0) / 1000
-            details = of_instances(state, self.folder.settings)
+            details = of_instances(state, self.folder.settings, now)
             changed = restate(state, self.folder.settings, judged, details, passed)
             self.folder.changed.update(changed)
             add_advice(out, judged, details, state)

@@ -59,11 +59,8 @@ def test_a_database_without_a_need_for_backups_has_all_the_time_for_them() -> No
 def test_what_is_not_set_is_absent() -> None:
     found = shown(ruled(storage="san"))
 
-    assert "esewatch_policy_version_buckets" not in found
     assert "esewatch_policy_direct_attached" not in found
     assert shown(ruled(storage="das"))["esewatch_policy_direct_attached"] == 1
-    buckets = ruled(policy={"version_buckets": 16384})
-    assert shown(buckets)["esewatch_policy_version_buckets"] == 16384
 
 
 def test_a_window_is_open_from_its_start_up_to_its_end() -> None:

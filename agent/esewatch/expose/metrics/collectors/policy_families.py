@@ -34,8 +34,6 @@ def database_policy(database: Database, settings: Settings) -> dict[str, float]:
     }
     if rule is not None and rule.mailboxes:
         found["esewatch_policy_cache_bytes"] = rule.mailboxes * policy.cache_per_mailbox
-    if policy.version_buckets is not None:
-        found["esewatch_policy_version_buckets"] = policy.version_buckets
     if rule is not None and rule.storage == "das":
         found["esewatch_policy_direct_attached"] = 1
     return found

@@ -442,9 +442,6 @@ gauge esewatch_policy_checkdb_within_seconds D
 gauge esewatch_policy_cache_bytes D
   Database cache that its mailboxes should have; absent where their number is not set. From
   mailboxes and cache_per_mailbox of the configuration.
-gauge esewatch_policy_version_buckets D
-  Maximum number of version buckets that the engine is configured for; absent unless set. From
-  {CONFIGURATION}.
 gauge esewatch_policy_direct_attached D
   1 where the database is on disks of the server itself, else absent. From storage of the
   configuration.
