@@ -68,8 +68,8 @@ def expect_firing(
             name = f"{sample.name}{{{','.join(labels)}}}"
             series.append({"series": name, "values": f"{value:f}x24"})
     ask = {
-        "expr": "count by (computer, finding)"
-        '(ALERTS{alertname="EseVerificationOverdue",alertstate="firing",finding=~"only_.+"})',
+        "expr": 'count by (computer, finding) (database:ese_finding:last15m{finding=~"only_.+"}'
+        ' and on (computer) ALERTS{alertname="EseVerificationOverdue",alertstate="firing"})',
         "eval_time": "2h",
         "exp_samples": [
             {"labels": f'{{computer="{computer}",finding="{finding}"}}', "value": 1}

@@ -474,6 +474,16 @@ def writes_at_risk(
     return Finding("writes_at_risk", told, causes, "critical" if severe else "warning", since)
 
 
+def ratio_drift(latest: float, before: float) -> Finding:
+    """Pages read for each page freed in 7 days, and in the 28 days before."""
+    return Finding(
+        "ratio_drift",
+        f"in 7 days online defragmentation read {latest:,.1f} pages for each page it freed,"
+        f" {latest / before:.2f} times the {before:,.1f} of the 28 days before",
+        severity="info",
+    )
+
+
 def cache_small(there: float, mailboxes: int, wanted: float) -> Finding:
     """The stores of a computer have so many bytes of cache, less than its mailboxes should have."""
     mib = 1 << 20
