@@ -32,7 +32,10 @@ SETTINGS = Settings(
 ROLE_CONFIGURED = msgspec.structs.replace(
     SETTINGS, databases=[DatabaseRule(match="*", name="a", role="passive")]
 )
-RULES = [str(ROOT / "rules/esewatch.rules.yml"), str(ROOT / "alerts/verification.yml")]
+RULES = [
+    str(ROOT / name)
+    for name in ("rules/esewatch.rules.yml", "rules/findings.rules.yml", "alerts/verification.yml")
+]
 Told = set[tuple[str, str]]
 """Computers and findings."""
 DAYS = 15.0
