@@ -19,9 +19,8 @@ CASES = [path for path in TESTS if not path.stem.startswith("latched_")]
 QUICK = {"checkdb_devices_test", "copies_days_test", "recording_test", "window_test"}
 SEPARATE = {
     "database:ese_database_io:rate1d",
-    "database:ese_defrag_pages_read:increase28d",
-    "database:ese_defrag_pages_read_per_freed:drift7d",
-    "database:ese_defrag_pages_read_per_freed:ratio_increase28d",
+    "ese_instance:ese_defrag_pages_read:increase28d",
+    "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d",
     "database:ese_device_read_bytes_busiest:ratio_rate15m",
     "ese_instance:ese_database_io:rate1d",
 }
