@@ -176,23 +176,14 @@ def together(
         instance = state.instances.get(own_instance)
         dealt, limit = acknowledged(own_instance), most.get(own_instance)
         risk = at_risk(instance, dealt, limit, now, entry) if each.tier == "watched" else None
-        # Some findings may be over where the logs are not read to their end.
-        over = IN_THE_LOG if each.computer in blind else frozenset()
-        own = [found for found in judged[key].findings if found.finding not in over]
+        own = _certain(judged[key].findings, behind=each.computer in blind)
         told = (*own, *staggered.findings.get(key, ()), *filter(None, (risk,)))
         others = told if (silent_now := unheard[key]) is None else (*told, silent_now.finding)
         policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
+        late, changed = judged[key].late, windows[key].changed
         findings = _findings(each, entries[key], others, now)
         names = {found.finding for found in findings}
-        around = Around(
-            entry,
-            instance,
-            entries[key],
-            key in failing,
-            judged[key].late,
-            names,
-            windows[key].changed,
-        )
+        around = Around(entry, instance, entries[key], key in failing, late, names, changed)
         made.append(
             _judgement(
                 judged[key],
@@ -208,6 +199,12 @@ def together(
             )
         )
     return tuple(made)
+
+
+def _certain(findings: Sequence[Finding], *, behind: bool) -> list[Finding]:
+    """Some may be over where the logs are not read to their end."""
+    over = IN_THE_LOG if behind else frozenset()
+    return [found for found in findings if found.finding not in over]
 
 
 def _judgement(

@@ -132,8 +132,8 @@ def of_database(of: History, around: Around, now: float) -> tuple[Detail, ...]:
 
 
 def _of_maintenance(of: History, around: Around) -> Iterator[DetailName]:
-    """What another finding tells is told once: a verification that is overdue, a backup in the way
-    of the window."""
+    """Details of its maintenance, but for causes that another finding names: a verification that is
+    overdue, a backup in the way of the window."""
     if of.failed:
         yield "maintenance_error"
     late, told = around.late, set(around.names)

@@ -17,7 +17,7 @@ SHOWS_LITTLE = 0.1
 
 
 class LatePasses(NamedTuple):
-    """What is late of one database."""
+    """The late passes of one database."""
 
     defrag: bool = False
     """Online defragmentation has not completed by its deadline."""

@@ -242,11 +242,9 @@ class Gathering(NamedTuple):
             sizes=rollups.sizes(entry.sizes),
             shares_instance=len(beside.attached) if instance_label(entry) else 1,
             attached=entry.database in beside.attached or not instance_label(entry),
-            failures=[each.time for each in transitions if each.event_id in FAILS],
+            failures=_times(transitions, FAILS),
             failed=failed_tasks(views, entry),
-            aborted=max(
-                (each.time for each in transitions if each.event_id == BROKEN_OFF), default=None
-            ),
+            aborted=max(_times(transitions, {BROKEN_OFF}), default=None),
             backups=completed(instance.backup_events) if instance else [],
             backup_spans=_backup_spans(self.state, entry),
             verified=facts.verified,
@@ -285,6 +283,10 @@ def histories(state: State, settings: Settings) -> dict[DatabaseKey, History]:
 
     derived(state, settings, judge=Judge(state.databases, gather))
     return dict(sorted(found.items()))
+
+
+def _times(transitions: Sequence[Transition], events: Collection[int]) -> list[float]:
+    return [each.time for each in transitions if each.event_id in events]
 
 
 def _unread_since(state: State, computer: str) -> float | None:
