@@ -10,6 +10,7 @@ from dashboards.parts import (
     COUNT,
     DATABASE,
     DEVICE,
+    GREY,
     HOURS,
     ON_DATABASE,
     ON_DEVICE,
@@ -46,14 +47,13 @@ AGE = (
     f" or {_latest('sqlserver_database_first_seen_timestamp_seconds')}))"
 )
 """Seconds without a full check: since the first one seen of any kind where none was full."""
-ALLOWED = _latest("esewatch_policy_checkdb_within_seconds")
-OF_POLICY = f"{AGE} / on ({ON_DATABASE}) {ALLOWED}"
+OVERDUE = _latest("ese_finding", f'{DATABASE},finding="checkdb_overdue"')
 LEFT = _latest("sqlserver_checkdb_last_errors")
 
 
 def checks() -> list[Panel]:
     """Is each database checked often enough, and is it sound?"""
-    return [_latest_checks(), _against_policy(), _duration(), _left(), _found(), *_devices()]
+    return [_latest_checks(), _age(), _duration(), _left(), _found(), *_devices()]
 
 
 def _latest_checks() -> Panel:
@@ -63,18 +63,18 @@ def _latest_checks() -> Panel:
     return rows(
         Words(
             "Checks of SQL Server",
-            "The last DBCC CHECKDB of each database of SQL Server, first the one that has used most"
-            " of the time that its policy allows, which begins when the database is first seen.",
+            "The last DBCC CHECKDB of each database of SQL Server, first the one that is longest"
+            " without a full one, since the database was first seen where there was none.",
             "short",
             NO_CHECK,
         ),
         {"database": "Database", "computer": "Computer"},
         [
+            Column("No full check", AGE, "dtdurations"),
             Column(
-                "Of its policy",
-                OF_POLICY,
-                "percentunit",
-                limit=WORST,
+                "Overdue",
+                OVERDUE,
+                values={"0": ("no", GREY), "1": ("yes", VERMILION)},
                 links=[runbook("SqlserverCheckdbOverdue", fields)],
             ),
             Column(
@@ -93,18 +93,20 @@ def _latest_checks() -> Panel:
     )
 
 
-def _against_policy() -> Panel:
-    return against(
+def _age() -> Panel:
+    panel: Panel = finish(
+        lines(),
         Words(
-            "Age of the last CHECKDB against policy",
-            "Time without a full DBCC CHECKDB as a part of what the policy allows.",
-            "percentunit",
-            f"{NO_CHECK}, or none is required",
+            "Time without a full CHECKDB",
+            "Time since a full DBCC CHECKDB of each database completed, or since the database was"
+            " first seen.",
+            "dtdurations",
+            NO_CHECK,
         ),
-        [Query(OF_POLICY, NAME)],
-        [drawn(1, OF_POLICY, "policy")],
+        [Query(AGE, NAME)],
         [runbook("SqlserverCheckdbOverdue")],
     )
+    return panel
 
 
 def _duration() -> Panel:

@@ -46,6 +46,22 @@ def test_a_check_in_time_without_errors_is_ok() -> None:
         ({"full": Checks(completed=NOW - 2 * DAY, aborted=NOW - DAY)}, "broken_off"),
         ({"full": Checks(completed=NOW - DAY, aborted=NOW - 2 * DAY)}, "ok"),
         ({"full": Checks(completed=NOW - DAY, aborted=NOW - DAY)}, "ok"),
+        ({"physical": Checks(aborted=NOW - DAY)}, "ok"),
+        ({"physical": Checks(aborted=NOW - DAY / 2)}, "broken_off"),
+        (
+            {
+                "full": Checks(aborted=NOW - WITHIN),
+                "first_seen": NOW - WITHIN,
+            },
+            "broken_off",
+        ),
+        (
+            {
+                "full": Checks(aborted=NOW - WITHIN - 1),
+                "first_seen": NOW - WITHIN - 1,
+            },
+            "unknown",
+        ),
         ({"full": Checks(completed=NOW - 90 * DAY, left=2.0)}, "errors"),
         (
             {
@@ -123,7 +139,6 @@ def test_the_figures_are_those_of_the_metrics() -> None:
     assert samples[f"{last}_duration_seconds", full] == found.seconds
     assert samples[f"{last}_abort_timestamp_seconds", physical] == found.aborted
     assert max(samples[f"{last}_errors", kind] for kind in (full, physical)) == found.errors
-    assert samples["esewatch_policy_checkdb_within_seconds", None] == found.allowed
 
 
 def test_the_last_check_of_a_computer_is_never_later_than_now() -> None:

@@ -282,4 +282,4 @@ def test_a_forgotten_database_of_sql_server_states_nothing() -> None:
 
     assert forget(folder, "sql01", "sales", ENDS_OF)
     assert folder.state.sql_databases == {}
-    assert folder.state.stated == {}
+    assert folder.state.stated == {}  # ENDS_OF names no finding of SQL Server

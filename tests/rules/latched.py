@@ -52,7 +52,8 @@ def table(severities: dict[str, set[str]]) -> Iterator[Latched]:
 
 
 GROUPS = [
-    f"esewatch-{subject}{part}" for subject in ("integrity", "engine") for part in ("", "-warnings")
+    "esewatch-checkdb",
+    *(f"esewatch-{about}{part}" for about in ("integrity", "engine") for part in ("", "-warnings")),
 ]
 """Of the alerts."""
 
@@ -206,6 +207,7 @@ def documents(severities: dict[str, set[str]]) -> Iterator[tuple[str, dict[str, 
                     "../../rules/logs.rules.yml",
                     "../../alerts/integrity.yml",
                     "../../alerts/engine.yml",
+                    "../../alerts/checkdb.yml",
                 ],
                 "evaluation_interval": f"{MINUTES}m",
                 "group_eval_order": ["esewatch-held", *GROUPS],

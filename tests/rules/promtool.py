@@ -29,7 +29,7 @@ LOOKBACK = 300
 """Seconds between two evaluations at the most, where a file has them more often: for as long
 Prometheus finds the last sample of a series."""
 
-AT_THE_TIMES_ASKED = ("checkdb_test", "copies_of_test", "repaired_days_test")
+AT_THE_TIMES_ASKED = ("copies_of_test", "repaired_days_test")
 """Files whose alerts look back on samples alone, and hold for no time between those asked about."""
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

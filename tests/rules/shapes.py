@@ -9,8 +9,6 @@ import promql_parser as ql
 
 from tests.rules.expressions import (
     ADDED_BY_PROMETHEUS,
-    OF_ALERTS,
-    alerts,
     golden,
     made_of,
     recorded,
@@ -21,7 +19,6 @@ COMPARISONS = {"==", "!=", ">", "<", ">=", "<="}
 SETS = {"and", "or", "unless"}
 KEEP_ELEMENTS = {"topk", "bottomk", "limitk"}
 ABSENCE = {"absent", "absent_over_time"}
-THERE_ONLY_WHEN_TRUE = {"ALERTS"}
 OF_THE_SITE = "team"
 """A label that a site may give its targets: whatever rules do, it must be there in the end."""
 KEYS = {
@@ -106,8 +103,6 @@ def _selector(node: Any) -> Shape:
         added = _labels_of(node.name)
         certain, possible = made.certain | added, made.possible | added
         return Shape(True, certain, possible, (made.key | added) - equal)
-    if node.name == "ALERTS":
-        return _alert(fixed["alertname"], fixed["severity"])
     if node.name == "up":
         labels = frozenset({*ADDED_BY_PROMETHEUS, OF_THE_SITE})
     else:
@@ -122,17 +117,6 @@ def _selector(node: Any) -> Shape:
     }:
         key -= {told}
     return Shape(True, labels, labels, key)
-
-
-def _alert(name: str, severity: str) -> Shape:
-    """What an alert leaves behind: the labels of the part of it that is not about ALERTS."""
-    (rule,) = (r for r in alerts() if (r["alert"], r["labels"]["severity"]) == (name, severity))
-    part = bare(ql.parse(rule["expr"]))
-    while isinstance(part, ql.BinaryExpr) and operator(part) == "or":
-        part = bare(part.lhs)
-    made = shape(part.lhs if operator(part) in SETS else part)
-    added = frozenset(OF_ALERTS)
-    return Shape(True, made.certain | added, made.possible | added, made.key)
 
 
 def _call(node: Any) -> Shape:
@@ -237,13 +221,11 @@ def is_join(node: Any) -> bool:
 def is_condition(node: Any) -> bool:
     """Whether an expression has a result only when something is the case.
 
-    That is a comparison that filters, an absence, or a metric that is there only then.
+    That is a comparison that filters, or an absence.
     """
     node = bare(node)
     if isinstance(node, ql.VectorSelector):
-        if node.name in recorded():
-            return is_condition(made_of(node.name))
-        return node.name in THERE_ONLY_WHEN_TRUE
+        return node.name in recorded() and is_condition(made_of(node.name))
     if isinstance(node, ql.MatrixSelector):
         return is_condition(node.vector_selector)
     if isinstance(node, ql.Call):

@@ -14,6 +14,7 @@ PLACE = "tests/advice"
 FILES = {
     "alone_test.yml": 2,
     "at_risk_test.yml": 13,
+    "checkdb_test.yml": 11,
     "copies_test.yml": 13,
     "damage_test.yml": 27,
     "days_test.yml": 2,

@@ -13,6 +13,7 @@ import pytest
 
 from esewatch.advice.alerts import FRESH, HELD, LEVELS, MORE, Level, expression, held
 from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.checkdb import CHECK_FINDINGS
 from esewatch.advice.findings.details import DETAILS
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.window.window import ACTIONS
@@ -55,7 +56,7 @@ VOCABULARY = {
     "task": set(get_args(Task)),
     "model": set(get_args(Model)),
     "tier": set(get_args(Tier)),
-    "finding": {*FINDINGS, *DETAILS},
+    "finding": {*FINDINGS, *DETAILS, *CHECK_FINDINGS},
     "verdict": set(VERDICTS),
     "confidence": {"p50", "p90"},
     "action": set(ACTIONS),

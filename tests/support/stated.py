@@ -6,6 +6,7 @@ from pathlib import Path
 
 from esewatch.advice.advise import advise
 from esewatch.advice.alerts import Level, held
+from esewatch.advice.checkdb import CHECK_FINDINGS, judged_checks
 from esewatch.advice.findings.details import DETAILS, of_instances
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.statements import restate
@@ -57,9 +58,9 @@ def restarted(folder: Folder) -> Folder:
 def assert_stated(
     *moments: Moment, settings: Settings | None = None, of: Collection[str] = ()
 ) -> None:
-    """Of the findings of instances, and of databases those that alerts hold, or `of` those, exactly
-    these are stated to stand at each of the moments, and what stood a moment before is stated to be
-    over. The source is first read at the first."""
+    """Of the findings of instances and of SQL Server, and of databases those that alerts hold, or
+    `of` those, exactly these are stated to stand at each of the moments, and what stood a moment
+    before is stated to be over. The source is first read at the first."""
     folder = Folder(State(), settings or Settings())
     folder.open_source("logs", EPOCH + moments[0][0])
     before: dict[str, set[str]] = {}
@@ -91,8 +92,9 @@ def _stated(
 ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """What is stated with 1 and what with 0."""
     state, settings = folder.state, folder.settings
-    details = of_instances(state, settings, now)
-    folder.changed.update(restate(state, settings, advise(state, settings, now), details, 60.0))
+    details, checks = of_instances(state, settings, now), judged_checks(state, settings, now)
+    judged = advise(state, settings, now)
+    folder.changed.update(restate(state, settings, judged, details, 60.0, checks=checks))
     tables: Mapping[Level, Mapping[tuple[str, str], Stated]] = {
         "database": state.stated,
         "ese_instance": state.stated_instances,
@@ -100,7 +102,7 @@ def _stated(
     stands: dict[str, set[str]] = {}
     over: dict[str, set[str]] = {}
     for level, table in tables.items():
-        names = DETAILS if level == "ese_instance" else held(level)
+        names = DETAILS if level == "ese_instance" else {*held(level), *CHECK_FINDINGS}
         for (_, name), known in table.items():
             for found, told in ((stands, known.standing), (over, known.over)):
                 shown = {each for each in told if each.split()[0] in (of or names)}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from esewatch.advice.base.finding import FindingName
+from esewatch.advice.checkdb import CHECK_FINDINGS, CheckFinding
 from esewatch.advice.findings.details import DetailName
 
 Level = Literal["database", "ese_instance"]
@@ -16,11 +17,14 @@ SEVERITIES = ("critical", "warning")
 LEVELS: tuple[Level, ...] = ("database", "ese_instance")
 
 
+Name = FindingName | DetailName | CheckFinding
+
+
 class Carried(NamedTuple):
     """The findings of an alert."""
 
     level: Level
-    findings: Sequence[FindingName | DetailName]
+    findings: Sequence[Name]
     absent: bool = False
     """Something did not happen: it is known only of a computer whose logs all agents have read to
     their end."""
@@ -44,6 +48,7 @@ HELD: Mapping[str, Carried] = {
     "EseDatabaseFull": Carried("ese_instance", ["database_full"]),
     "EseEngineFailure": Carried("ese_instance", ["engine_failure"]),
     "EseLogDiskLow": Carried("ese_instance", ["log_disk_low"]),
+    "SqlserverCheckdbFailed": Carried("database", ["checkdb_failed", "checkdb_aborted"]),
 }
 """Alert -> what it carries until it is stated to be over."""
 FRESH: Mapping[str, Carried] = {
@@ -69,6 +74,7 @@ FRESH: Mapping[str, Carried] = {
     "EseVersionBucketsHigh": Carried("ese_instance", ["version_buckets_high"]),
     "EseCheckpointDeep": Carried("ese_instance", ["checkpoint_deep"]),
     "EseCopyBehind": Carried("ese_instance", ["copy_behind"]),
+    "SqlserverCheckdbOverdue": Carried("database", ["checkdb_overdue"], absent=True),
 }
 """Alert -> what it carries while an agent says it."""
 CARRIED: Mapping[Level, str] = {"database": "last15m", "ese_instance": "last12m"}
@@ -99,13 +105,23 @@ def _caught_up(of: Carried) -> str:
     )
 
 
-def held(level: Level) -> Sequence[FindingName | DetailName]:
+def held(level: Level) -> Sequence[Name]:
     """All that is held of one level."""
     return sorted({name for of in HELD.values() if of.level == level for name in of.findings})
 
 
 ENDS: Mapping[str, Sequence[str]] = {
-    level: tuple(f"{name} {severity}" for name in held(level) for severity in SEVERITIES)
-    for level in LEVELS
+    **{
+        level: tuple(
+            f"{name} {severity}"
+            for name in held(level)
+            if name not in CHECK_FINDINGS
+            for severity in SEVERITIES
+        )
+        for level in LEVELS
+    },
+    "sql_database": tuple(
+        f"{name} {CHECK_FINDINGS[name]}" for name in CHECK_FINDINGS if name in held("database")
+    ),
 }
 """All that may be held, as it is stated: `ack` and `forget` state that none of it stands."""

@@ -1,12 +1,12 @@
-"""The judgement of databases of SQL Server by their own checks. The same as in alerts/checkdb.yml,
-from the same values as the metrics `sqlserver_*`."""
+"""The judgement of databases of SQL Server by their own checks."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
 import msgspec
 
+from esewatch.advice.base.finding import Severity
 from esewatch.advice.forecast.verdict import blind_computers
 from esewatch.config import Settings, policy_for
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase, errors_left
@@ -18,6 +18,15 @@ KNOWN_FOR = 14 * 86400.0
 CheckState = Literal["errors", "overdue", "blind", "broken_off", "unknown", "ok"]
 CHECK_STATES: tuple[CheckState, ...] = get_args(CheckState)
 """Worst first."""
+CheckFinding = Literal["checkdb_aborted", "checkdb_failed", "checkdb_overdue"]
+CHECK_FINDINGS: Mapping[CheckFinding, Severity] = {
+    "checkdb_failed": "critical",
+    "checkdb_overdue": "warning",
+    "checkdb_aborted": "warning",
+}
+"""Worst first."""
+UNREAD = frozenset({"checkdb_aborted", "checkdb_overdue"})
+"""A check that completed ends them, which a log that is read to its end shows."""
 
 
 class CheckdbJudgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +35,9 @@ class CheckdbJudgement(msgspec.Struct, frozen=True, kw_only=True):
     computer: str
     database: str
     state: CheckState
+    findings: tuple[CheckFinding, ...]
+    """Of UNREAD none where a source of its computer is not read to its end."""
+    blind: bool
     completed: float | None
     """End of the latest full check; one by its pages alone is in `by_pages`."""
     seconds: float | None
@@ -37,7 +49,8 @@ class CheckdbJudgement(msgspec.Struct, frozen=True, kw_only=True):
     errors: float | None
     """Left in the database by the latest check of the kind that left more."""
     aborted: float | None
-    """Last time at which a check was aborted that has not completed since."""
+    """Last time at which a check was aborted, and neither one of its kind nor a full one has
+    completed since."""
 
 
 def judged_checks(
@@ -79,23 +92,25 @@ def _judged(entry: SqlDatabase, settings: Settings, now: float, blind: bool) -> 
     age = max(0.0, now - (entry.first_seen if full is None else full))
     left = [errors_left(entry, kind) for kind in (entry.full, entry.physical)]
     errors = max((each for each in left if each is not None), default=None)
-    aborted = max(filter(None, map(_broken_off, (entry.full, entry.physical))), default=None)
+    times = [_aborted(entry.full, None), _aborted(entry.physical, full)]
+    aborted = max((each for each in times if each is not None), default=None)
     late = allowed is not None and age > allowed
-    state: CheckState = "ok"
-    if errors:
-        state = "errors"
-    elif blind:
-        state = "blind"
-    elif late and now - entry.first_seen > KNOWN_FOR:
-        state = "overdue"
-    elif aborted is not None:
-        state = "broken_off"
-    elif late or (full is None and allowed is not None):
-        state = "unknown"
+    there: dict[CheckFinding, bool] = {
+        "checkdb_failed": bool(errors),
+        "checkdb_overdue": late and now - entry.first_seen > KNOWN_FOR,
+        # Later the database is overdue.
+        "checkdb_aborted": aborted is not None and (allowed is None or now - aborted <= allowed),
+    }
+    findings = tuple(name for name in CHECK_FINDINGS if there[name])
+    if blind:
+        findings = tuple(name for name in findings if name not in UNREAD)
+    unknown = late or (full is None and allowed is not None)
     return CheckdbJudgement(
         computer=entry.computer,
         database=entry.database,
-        state=state,
+        state=next(_states(findings, blind=blind, unknown=unknown)),
+        findings=findings,
+        blind=blind,
         completed=full,
         seconds=entry.full.seconds,
         by_pages=entry.physical.completed,
@@ -106,8 +121,23 @@ def _judged(entry: SqlDatabase, settings: Settings, now: float, blind: bool) -> 
     )
 
 
-def _broken_off(checks: Checks) -> float | None:
-    """Time at which a check was aborted, unless one of the kind has completed since."""
-    if checks.aborted is None or (checks.completed or 0.0) >= checks.aborted:
-        return None
-    return checks.aborted
+def _states(
+    findings: tuple[CheckFinding, ...], *, blind: bool, unknown: bool
+) -> Iterator[CheckState]:
+    """All that apply, worst first."""
+    if "checkdb_failed" in findings:
+        yield "errors"
+    if blind:
+        yield "blind"
+    if "checkdb_overdue" in findings:
+        yield "overdue"
+    if "checkdb_aborted" in findings:
+        yield "broken_off"
+    yield "unknown" if unknown else "ok"
+
+
+def _aborted(checks: Checks, full: float | None) -> float | None:
+    """Time at which a check was aborted, unless one of the kind has completed since, or the `full`
+    one."""
+    completed = max(checks.completed or 0.0, full or 0.0)
+    return checks.aborted if checks.aborted is not None and completed < checks.aborted else None

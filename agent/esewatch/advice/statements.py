@@ -1,8 +1,10 @@
 """Statements about findings: which stand, and which are over (semantics.md 7)."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from esewatch.advice.base.finding import DAMAGE_FINDINGS, IN_THE_LOG
+from esewatch.advice.checkdb import CHECK_FINDINGS, UNREAD, CheckdbJudgement
 from esewatch.advice.findings.details import InstanceKey, OfInstances
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
@@ -25,25 +27,49 @@ def standing(of: Judgement) -> list[tuple[str, str]]:
     return sorted({(each.finding, each.severity) for each in shown} | of_alerts)
 
 
+def standing_checks(of: CheckdbJudgement) -> list[tuple[str, str]]:
+    """(finding, severity) of a database of SQL Server."""
+    return [(name, CHECK_FINDINGS[name]) for name in of.findings]
+
+
+class _Standing(NamedTuple):
+    """The findings of a database that stand, with their severities; `unread`: those that are not
+    over while they do not, as only a log that is read to its end tells."""
+
+    names: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+
+    def and_others(self, found: Iterable[tuple[str, str]], unread: Collection[str]) -> "_Standing":
+        names = {f"{name} {severity}" for name, severity in found}
+        return _Standing(self.names | names, self.unread | {*unread})
+
+
 def restate(
     state: State,
     settings: Settings,
     judged: Iterable[Judgement],
     instances: OfInstances,
     passed: float,
+    *,
+    checks: Iterable[CheckdbJudgement] = (),
 ) -> Iterator[Entity]:
     """State in `state` what stands now and what is over, `passed` seconds of running after the last
     time; yields the rows of the journal that changed.
 
     Nothing is stated of a database that was not judged, unless it is ignored now or is known under
-    another path, nor of its instance: what is gone says nothing. What only a log that is read to
-    its end tells is not over while it is not judged.
+    another path, nor of its instance: what is gone says nothing.
     """
-    judgements = {(each.computer, each.database): each for each in judged}
-    left = state.databases.keys() - judgements.keys()
+    now: dict[DatabaseKey, _Standing] = {}
+    for each in judged:
+        key = (each.computer, each.database)
+        now[key] = _Standing().and_others(standing(each), IN_THE_LOG if each.stale else ())
+    left = state.databases.keys() - now.keys()
+    for of in checks:
+        key, before = (of.computer, of.database), now.get((of.computer, of.database), _Standing())
+        now[key] = before.and_others(standing_checks(of), UNREAD if of.blind else ())
     moved = origins(state, settings) if left else {}
     out = {key for key in left if key in moved or tier(state.databases[key], settings) == "ignored"}
-    for key in _databases(state, judgements, out, passed):
+    for key in _databases(state, now, out, passed):
         yield ("stated", *key)
     for key in _instances(state, instances, left - out, passed):
         yield ("stated_instance", *key)
@@ -51,29 +77,22 @@ def restate(
 
 def _databases(
     state: State,
-    judgements: Mapping[DatabaseKey, Judgement],
+    now: Mapping[DatabaseKey, _Standing],
     out: Collection[DatabaseKey],
     passed: float,
 ) -> Iterator[DatabaseKey]:
-    told: dict[DatabaseKey, list[str]] = {
-        key: [f"{name} {severity}" for name, severity in standing(each)]
-        for key, each in judgements.items()
-    }
-    for key in {*state.stated, *(key for key, names in told.items() if names)}:
-        known = state.stated.get(key)
-        is_known = key in state.databases
-        if key in out:
-            names: list[str] = []
-        elif key in told and is_known:
-            names = told[key]
-            if known is not None and judgements[key].stale:
-                held = (name for name in known.standing if name.split()[0] in IN_THE_LOG)
-                names = sorted({*names, *held})
+    for key in {*state.stated, *(key for key, each in now.items() if each.names)}:
+        known, found = state.stated.get(key), now.get(key)
+        is_known = key in state.databases or key in state.sql_databases
+        names: list[str] = []
+        if found is not None and is_known:
+            before = known.standing if known is not None else ()
+            kept = (name for name in before if name.split()[0] in found.unread)
+            names = sorted({*found.names, *kept})
         elif not is_known and known is not None:
             # What was forgotten is stated to its end; what was dropped says nothing.
             known = Stated(over=known.over)
-            names = []
-        else:
+        elif key not in out:
             continue
         if _replace(state.stated, key, known, names, passed):
             yield key

@@ -9,6 +9,7 @@ from prometheus_client.core import Metric
 
 from esewatch.advice.alerts import ENDS
 from esewatch.advice.base.left_out import LeftOut, without
+from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
 from esewatch.advice.findings.details import OfInstances, of_instances
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.history.surroundings import surroundings
@@ -153,17 +154,25 @@ class Publisher:
             with self._internal_errors.held("advice"):
                 judged = self._advisor.advise(shown, self.settings, now)
                 instances = of_instances(shown, self.settings, now)
-                found += advice_families(judged, instances, self._restate(judged, instances))
+                checks = judged_checks(shown, self.settings, now)
+                stated = self._restate(judged, instances, checks)
+                found += advice_families(judged, instances, stated, checks=checks)
                 self._internal_errors.left_out("advice", self._advisor.left_out)
         return found
 
-    def _restate(self, judged: Sequence[Judgement], instances: OfInstances) -> State:
+    def _restate(
+        self,
+        judged: Sequence[Judgement],
+        instances: OfInstances,
+        checks: Sequence[CheckdbJudgement],
+    ) -> State:
         """State what stands and what is over, in each folder what it knows; returns all of it."""
         now = time.monotonic()
         passed, self._stated_at = now - (self._stated_at or now), now
         folders = self._folders()
         for folder in folders:
-            changed = restate(folder.state, self.settings, judged, instances, passed)
+            state, settings = folder.state, self.settings
+            changed = restate(state, settings, judged, instances, passed, checks=checks)
             folder.changed.update(changed)
         return together([folder.state for folder in folders])
 

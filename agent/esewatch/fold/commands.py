@@ -35,7 +35,8 @@ AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)
 
 
 Ends = Mapping[str, Iterable[str]]
-"""By `database` and `ese_instance`, the findings (name and severity) that a command ends."""
+"""By `database`, `ese_instance` and `sql_database`, the findings (name and severity) that a command
+ends."""
 
 
 def forget(folder: Folder, computer: str, database: str, ends: Ends = MappingProxyType({})) -> bool:
@@ -43,13 +44,17 @@ def forget(folder: Folder, computer: str, database: str, ends: Ends = MappingPro
     `ends` stands. False where it is not known and its computer is named: that alone is stated.
     Raises EsewatchError where it is not named."""
     unknown = _unknown(folder.state, computer, database) if ends else None
-    if (key := unknown) is None:
+    of_sql = ends.get("sql_database", ())
+    if (key := unknown) is not None:
+        ends = {**ends, "database": [*ends.get("database", ()), *of_sql]}
+    else:
         entry = known(folder.state, computer, database)
-        folder.forget(entry.computer, entry.database)
-        if not isinstance(entry, Database):
-            return True
-        _forget_errors(folder, entry)
         key = (entry.computer, entry.database)
+        folder.forget(*key)
+        if isinstance(entry, Database):
+            _forget_errors(folder, entry)
+        else:
+            ends = {"database": of_sql}
     stated = folder.state.stated.get(key)
     over = restated(stated, (), 0.0).over if stated is not None else {}
     folder.state.stated[key] = Stated(over=over)

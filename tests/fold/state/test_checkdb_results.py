@@ -1,6 +1,7 @@
 import msgspec
 import pytest
 
+from esewatch.advice.checkdb import judged_checks
 from esewatch.config import DatabaseRule, Settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import forget
@@ -177,7 +178,7 @@ def test_one_is_forgotten_by_its_name() -> None:
         forget(folder, "", "SALES")
 
 
-def test_a_policy_of_its_own_is_exposed_and_never_is_none() -> None:
+def test_a_policy_of_its_own_holds_and_never_is_none() -> None:
     settings = Settings(
         databases=[
             DatabaseRule(match="*\\sales", policy={"checkdb_within": 35 * DAY}),
@@ -187,14 +188,9 @@ def test_a_policy_of_its_own_is_exposed_and_never_is_none() -> None:
     names = (("MSSQL$P", "sales"), ("MSSQLSERVER", "scratch"), ("MSSQLSERVER", "sales"))
     events = [checkdb(0, provider=provider, database=name) for provider, name in names]
     folder = folder_of(events, settings=settings)
-    found = {
-        sample.labels["database"]: sample.value
-        for family in families(folder.state, settings, EPOCH)
-        for sample in family.samples
-        if sample.name == "esewatch_policy_checkdb_within_seconds"
-    }
+    found = {each.database: each.allowed for each in judged_checks(folder.state, settings, EPOCH)}
 
-    assert found == {"p\\sales": 35 * DAY, "sales": 8 * DAY}
+    assert found == {"p\\sales": 35 * DAY, "sales": 8 * DAY, "scratch": None}
 
 
 def test_the_configured_devices_of_a_database_are_exposed_once_each() -> None:

@@ -16,12 +16,13 @@ from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.checkdb import judged_checks
 from esewatch.advice.findings.details import of_instances
 from esewatch.advice.history.derived import derived
 from esewatch.advice.statements import restate
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.config.calendar import CALENDAR, next_opening, opening_at
-from esewatch.expose.metrics.collectors.advice_families import add_advice
+from esewatch.expose.metrics.collectors.advice_families import add_advice, add_checks
 from esewatch.expose.metrics.collectors.backup_families import add_backup_jobs
 from esewatch.expose.metrics.collectors.policy_families import add_default_policy
 from esewatch.expose.metrics.collectors.samples import Samples
@@ -54,7 +55,7 @@ POLICY: Entity = ("policy", "", "")
 
 _SOURCE = "replay"
 _TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
-_OF_SQL_SERVER = {row.name for row in SQLSERVER} | {"esewatch_policy_checkdb_within_seconds"}
+_OF_SQL_SERVER = {row.name for row in SQLSERVER}
 _OF_JOBS = {row.name for row in BACKUPS if row.labels == ("computer",)}
 _HEARD = (Event, SetBackedUp)
 """Records that may change series of more than their own entity."""
@@ -301,9 +302,11 @@ class Replay:
             judged = advise(seen, self.folder.settings, now)
             passed = (self._judged_every or 0) / 1000
             details = of_instances(state, self.folder.settings, now)
-            changed = restate(state, self.folder.settings, judged, details, passed)
+            checks = judged_checks(seen, self.folder.settings, now)
+            changed = restate(state, self.folder.settings, judged, details, passed, checks=checks)
             self.folder.changed.update(changed)
             add_advice(out, judged, details, state)
+            add_checks(out, checks)
         elif entity == POLICY:
             add_default_policy(out, self.folder.settings)
         elif table == "backup_jobs":

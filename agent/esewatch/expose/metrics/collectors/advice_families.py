@@ -5,10 +5,11 @@ from types import MappingProxyType
 
 from prometheus_client.core import Metric
 
+from esewatch.advice.checkdb import CheckdbJudgement
 from esewatch.advice.findings.details import OfInstances
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
-from esewatch.advice.statements import standing
+from esewatch.advice.statements import standing, standing_checks
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.fold.state.state import State
@@ -19,11 +20,20 @@ def advice_families(
     advice: Iterable[Judgement],
     instances: OfInstances = MappingProxyType({}),
     stated: State | None = None,
+    *,
+    checks: Iterable[CheckdbJudgement] = (),
 ) -> list[Metric]:
     """Of findings those that stand, with 1, and those that are `stated` to be over, with 0."""
     out = Samples()
     add_advice(out, advice, instances, stated or State())
+    add_checks(out, checks)
     return out.families()
+
+
+def add_checks(out: Samples, checks: Iterable[CheckdbJudgement]) -> None:
+    for each in checks:
+        labels = {"computer": printable(each.computer), "database": printable(each.database)}
+        _add_findings(out, labels, standing_checks(each), 1)
 
 
 def add_advice(

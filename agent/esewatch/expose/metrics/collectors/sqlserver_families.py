@@ -4,7 +4,7 @@ Of a database of which any check was seen there are the errors of both kinds: of
 first check they begin with what it found, of the other one at 0.
 """
 
-from esewatch.config import Settings, policy_for, rule_for
+from esewatch.config import Settings, rule_for
 from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.fold.state.checkdb_results import errors_left
 from esewatch.fold.state.state import State
@@ -25,5 +25,3 @@ def add_sql_databases(out: Samples, state: State, settings: Settings) -> None:
         rule = rule_for(settings, entry.computer, entry.database)
         for device in dict.fromkeys(rule.devices if rule is not None else ()):
             out.add("sqlserver_database_device_info", {**labels, "device": printable(device)}, 1)
-        within = policy_for(settings, entry.database, entry.computer).checkdb_within
-        out.add("esewatch_policy_checkdb_within_seconds", labels, within)

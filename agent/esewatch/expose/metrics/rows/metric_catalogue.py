@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.checkdb import CHECK_FINDINGS
 from esewatch.advice.findings.details import DETAILS
 from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.window.window import ACTIONS, REASONS
@@ -298,6 +299,7 @@ gauge sqlserver_database_first_seen_timestamp_seconds D
 EVIDENCE = "the kept passes, the counters by day and the policy"
 HISTORY = "the past passes of the task and the hours it ran at"
 QUOTED = names(f"`{verdict}` ({text.words})" for verdict, text in TEXTS.items())
+FOUND = names(sorted({*FINDINGS, *DETAILS, *CHECK_FINDINGS}))
 ADVICE = rows(f"""
 gauge ese_database_verdict D verdict
   1 for the verdict of the database, the others absent; verdict, worst first:
@@ -318,9 +320,9 @@ gauge ese_window_advice_confidence_ratio D
   the ratio is. From {EVIDENCE}.
 gauge ese_finding D ese_instance finding severity
   1 for each finding of the database, or of the instance where it is of that alone, 0 for 24 hours
-  once it is stated to be over, else absent; finding: {names(sorted({*FINDINGS, *DETAILS}))}. From
-  known bad pages, verifications, past windows, scans of the same disks, errors and version buckets
-  of the instance, events of other providers.
+  once it is stated to be over, else absent; finding: {FOUND}. From
+  known bad pages, verifications, past windows, scans of the same disks, errors and counters of the
+  instance, checks of SQL Server, events of other providers.
 gauge ese_verification_deadline_seconds D
   Age at which the last verification is overdue, counted in uptime of the instance; absent where
   none is expected. From the policy, else event 735 and the usual time between completed scans.
@@ -437,8 +439,6 @@ gauge esewatch_policy_backup_within_seconds D
 gauge esewatch_policy_restorable_within_seconds D
   Age above which the last copy that would mount does not count; absent where the value for all
   applies, +Inf where this database has none. From the configuration.
-gauge esewatch_policy_checkdb_within_seconds D
-  Age above which a database of SQL Server is overdue for a full DBCC CHECKDB. From {CONFIGURATION}.
 gauge esewatch_policy_cache_bytes D
   Database cache that its mailboxes should have; absent where their number is not set. From
   mailboxes and cache_per_mailbox of the configuration.
