@@ -91,7 +91,7 @@ def evidence() -> list[Panel]:
                     f"{OF_INSTANCE} covered",
                 ),
             ],
-            [runbook("EsewatchCountersHidden")],
+            [runbook("EsewatchUnreadableInput")],
         ),
     ]
 

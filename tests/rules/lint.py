@@ -36,6 +36,7 @@ OF_COUNTERS = GROWTH | {"resets", "changes", "count_over_time", "present_over_ti
 
 _TYPE = re.compile(r"# TYPE (\S+) (\w+)")
 _BLOCK = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_PRINTS = re.compile(r"\{\{(?!-?\s*(?:if|with|range|else|end)\b).*?\}\}", re.DOTALL)
 _LABEL = re.compile(r"\$labels\.(\w+)")
 _ASKS = re.compile(r"(or|if|with)\s+\$labels\.")
 _PRINTED = re.compile(r'(?:(\$\w+) := )?printf "((?:[^"\\]|\\.)*)"([^|}]*)(\| query)?')
@@ -249,6 +250,24 @@ def strange_labels(text: str, expression: str) -> Iterator[str]:
             open_blocks.append(asks)
         elif word == "end":
             open_blocks.pop()
+
+
+def longest(text: str) -> int:
+    """Words of the longest of the texts that a template becomes."""
+    counts = [[0, 0]]
+    for part in re.split(r"(\{\{.*?\}\})", _PRINTS.sub("x", text), flags=re.DOTALL):
+        block = _BLOCK.fullmatch(part)
+        word = block[1].split()[0] if block else ""
+        if word in {"if", "with", "range"}:
+            counts.append([0, 0])
+        elif word == "else":
+            counts[-1] = [0, max(counts[-1])]
+        elif word == "end":
+            inner = max(counts.pop())
+            counts[-1][0] += inner
+        elif not block:
+            counts[-1][0] += len(part.split())
+    return counts[0][0]
 
 
 def queries(text: str) -> list[str]:

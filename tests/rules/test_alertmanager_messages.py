@@ -59,7 +59,7 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
     ],
     "some-resolved": [
         alert("EseKnownBadPage", status="resolved", **database(6)),
-        alert("EsewatchSourceDown", "warning", source="evtx-1"),
+        alert("EsewatchRecordsMissed", "warning", source="evtx-1"),
     ],
 }
 

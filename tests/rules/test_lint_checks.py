@@ -299,6 +299,23 @@ def test_the_queries_of_a_template_may_be_made_of_parts() -> None:
     assert lint.queries(text) == ['last_over_time(a{job="",x="y"}[1h])']
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("one {{ $labels.two }} three", 3),
+        ("{{ if $a }}one two{{ else if $b }}one two three{{ else }}one{{ end }} four", 4),
+        (
+            "a{{ with $a }} b{{ if $c }} c d{{ else }} c{{ end }} e{{- end }}{{ range $b }} f"
+            "{{ end }}",
+            6,
+        ),
+        ('one {{ printf "a b c" | query }}', 2),
+    ],
+)
+def test_words_are_those_of_the_longest_text(text: str, words: int) -> None:
+    assert lint.longest(text) == words
+
+
 def test_an_unknown_metric_has_no_shape() -> None:
     with pytest.raises(KeyError):
         shape(ql.parse("ese_nothing"))

@@ -443,7 +443,7 @@ def test_the_page_of_a_computer_has_its_sources_and_hidden_counters() -> None:
 @pytest.mark.parametrize(
     ("why", "runbooks"),
     [
-        ("log cannot be read", {"/runbooks/EsewatchSourceDown"}),
+        ("log cannot be read", {"/runbooks/EsewatchRecordsMissed"}),
         ("events are missing", {"/runbooks/EsewatchRecordsMissed"}),
         (
             "log is not read to its end, events are missing",

@@ -195,7 +195,7 @@ def hidden_counters(computer: str, seed: int) -> Month:
     ]
     month.own = {"esewatch_perf_object_present": [(START, 1.0), (begin, 0.0)]}
     month.fault = "counters that are hidden"
-    month.expected = Expected("EsewatchCountersHidden", "info", begin, DAY + 10 * MINUTE)
+    month.expected = Expected("EsewatchUnreadableInput", "info", begin, DAY + 10 * MINUTE)
     return month
 
 

@@ -8,7 +8,7 @@ from esewatch.advice.not_judged import Basis
 
 _RUNBOOKS = {
     NOT_HEARD: "EsewatchComputerSilent",
-    UNREAD: "EsewatchSourceDown",
+    UNREAD: "EsewatchRecordsMissed",
     UNFINISHED: "EsewatchBehind",
     MISSING: "EsewatchRecordsMissed",
 }
@@ -16,7 +16,7 @@ _RUNBOOKS = {
 
 def stale_runbooks(why: str) -> tuple[str, ...]:
     """The alerts whose runbooks apply where data is stale or missing for the reason `why`."""
-    return tuple(name for reason, name in _RUNBOOKS.items() if reason in why)
+    return tuple(dict.fromkeys(name for reason, name in _RUNBOOKS.items() if reason in why))
 
 
 class Tile(NamedTuple):
