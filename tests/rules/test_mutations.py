@@ -163,7 +163,7 @@ def test_half_of_a_hold_time() -> None:
 
 
 def test_what_takes_a_recorded_series_is_asked_too() -> None:
-    found = dependents("ese_instance:ese_defrag_pages_freed:increase28d")
+    found = dependents("database:ese_finding:last15m")
 
     assert "EseDefragRatioDrift" in found
     assert "EseKnownBadPage" not in found

@@ -172,18 +172,17 @@ def together(
     made = []
     for key, each in known.items():
         entry = state.databases[key]
-        own_instance = instance_key(entry)
-        instance = state.instances.get(own_instance)
-        dealt, limit = acknowledged(own_instance), most.get(own_instance)
-        risk = at_risk(instance, dealt, limit, now, entry) if each.tier == "watched" else None
+        owner = instance_key(entry)
+        instance, dealt = state.instances.get(owner), acknowledged(owner)
+        risk = at_risk(instance, dealt, most.get(owner), now, entry)
+        risk = risk if each.tier == "watched" else None
         own = _certain(judged[key].findings, behind=each.computer in blind)
         told = (*own, *staggered.findings.get(key, ()), *filter(None, (risk,)))
         others = told if (silent_now := unheard[key]) is None else (*told, silent_now.finding)
         policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
         late, changed = judged[key].late, windows[key].changed
         findings = _findings(each, entries[key], others, now)
-        names = {found.finding for found in findings}
-        around = Around(entry, instance, entries[key], key in failing, late, names, changed)
+        around = Around(entry, instance, entries[key], key in failing, late, findings, changed)
         made.append(
             _judgement(
                 judged[key],

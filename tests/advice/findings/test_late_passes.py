@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.base.finding import FindingName
+from esewatch.advice.base.finding import Finding, FindingName
 from esewatch.advice.findings.details import Around, of_database
 from esewatch.advice.findings.late_passes import LatePasses, late_passes
 from esewatch.advice.forecast.forecast import Forecast
@@ -205,7 +205,8 @@ def details(of: LatePasses, *names: FindingName) -> list[str]:
     history = store()
     (ledger,) = ledgers([as_copy(history, Policy())], NOON)
     database = Database(computer=history.computer, database=history.database)
-    around = Around(database, None, ledger, failing=False, late=of, names=names)
+    told = [Finding(name, "so it is") for name in names]
+    around = Around(database, None, ledger, failing=False, late=of, findings=told)
     return [each.finding for each in of_database(history, around, NOON)]
 
 

@@ -6,14 +6,14 @@ engine and levels are of its instance. Of what is only observed none is critical
 maintenance or of levels.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.advice.base.finding import (
     HUNG_TOGETHER,
     HUNG_WITHIN,
     STALLED,
-    FindingName,
+    Finding,
     Severity,
 )
 from esewatch.advice.findings.late_passes import LatePasses
@@ -100,8 +100,7 @@ class Around(NamedTuple):
     failing: bool
     """Many pages of its device were corrected within a day."""
     late: LatePasses = LatePasses()
-    names: Collection[FindingName] = ()
-    """Of its findings."""
+    findings: Sequence[Finding] = ()
     changed: bool = False
     """The advice for its window is news."""
 
@@ -136,7 +135,7 @@ def _of_maintenance(of: History, around: Around) -> Iterator[DetailName]:
     overdue, a backup in the way of the window."""
     if of.failed:
         yield "maintenance_error"
-    late, told = around.late, set(around.names)
+    late, told = around.late, {each.finding for each in around.findings}
     if late.defrag and told.isdisjoint({UNKNOWN, "backup_overlaps"}):
         yield "defrag_incomplete"
     overdue = late.scan and told.isdisjoint({UNKNOWN, *UNVERIFIED})
