@@ -6,8 +6,8 @@ from dashboards.alerted import against, drawn
 from dashboards.by_device import by_device, named, of_databases, on_devices
 from dashboards.links import Link, runbook, to_database, to_status_page
 from dashboards.parts import (
-    BLUE,
     DATABASE,
+    DAYS,
     GREY,
     ON_DATABASE,
     SKY,
@@ -19,7 +19,7 @@ from dashboards.parts import (
     finish,
     latest_day,
     limits,
-    policy,
+    lines,
     states,
 )
 from dashboards.tables import Column, rows
@@ -33,22 +33,17 @@ TODAY = latest_day("database:ese_backup_bytes_per_second:ratio_increase1d")
 USUAL = latest_day("database:ese_backup_bytes_per_second:median28d")
 RUNNING = f"max by ({ON_DATABASE}) (ese_backup_running{{{DATABASE}}})"
 FIRST_SEEN = f"ese_database_first_seen_timestamp_seconds{{{DATABASE}}}"
-AGE = f"max by ({ON_DATABASE}) (database:ese_backup_age_seconds:min{{{DATABASE}}})"
-NEVER = (
-    f"(time() - max by ({ON_DATABASE}) ({FIRST_SEEN}))"
-    f' and on (job, computer, database) ALERTS{{job=~"$job",alertname="EseBackupMissing"}}'
+COMPLETED = f"ese_backup_last_completion_timestamp_seconds{{{DATABASE}}}"
+MISSING = f'max by ({ON_DATABASE}) (ese_finding{{{DATABASE},finding="backup_missing"}} == 1)'
+"""Where its policy asks for a younger backup."""
+BACKED_UP = (
+    f"(max by ({ON_DATABASE}) ({COMPLETED}) or max by ({ON_DATABASE}) ({FIRST_SEEN}) and {MISSING})"
 )
-"""How long a database without any backup is known, where the alert says that it should have one."""
-ALLOWED = f"max by ({ON_DATABASE}) ({policy('backup_within_seconds')} < Inf)"
-OF_POLICY = f"({AGE} / on ({ON_DATABASE}) {ALLOWED})"
-
 RESTORABLE = (
     f"(max by ({ON_DATABASE}) (ese_last_restorable_timestamp_seconds{{{DATABASE}}})"
     f" or max by ({ON_DATABASE})"
     f" ({FIRST_SEEN} and ese_copy_restorable_timestamp_seconds{{{DATABASE}}}))"
 )
-RESTORABLE_WITHIN = f"max by ({ON_DATABASE}) ({policy('restorable_within_seconds')} < Inf)"
-RESTORABLE_OF_POLICY = f"((time() - {RESTORABLE}) / on ({ON_DATABASE}) {RESTORABLE_WITHIN})"
 
 
 def backups() -> list[Panel]:
@@ -59,8 +54,7 @@ def backups() -> list[Panel]:
 def _throughput() -> list[Panel]:
     def of_backup(metric: str) -> str:
         counted = f"{metric}{{{DATABASE}}}"
-        ended = f"ese_backup_last_completion_timestamp_seconds{{{DATABASE}}}"
-        first = f"{counted} and {ended} > time() - 3600"
+        first = f"{counted} and {COMPLETED} > time() - 3600"
         # The first backup begins the series.
         before = f"last_over_time(({counted} offset 1h)[7d:1h])"
         return f"({first} unless {before} or increase({counted}[$__rate_interval]))"
@@ -109,43 +103,40 @@ def _when() -> Panel:
 
 
 def _age() -> Panel:
-    part = of_databases(f"(({AGE} or {NEVER}) / on ({ON_DATABASE}) {ALLOWED})")
-    return against(
-        Words(
-            "Age of the last backup against policy",
-            "Age of the last backup of a database or of a copy of it, as a part of the age that"
-            " its policy allows; since the database is known where EseBackupMissing says that there"
-            " was none.",
-            "percentunit",
-            "No backup was ever seen, or none is required",
-        ),
-        [Query(part, "{{computer}} {{database}}")],
-        [drawn(1, part, "policy")],
-        [to_database(), runbook("EseBackupMissing")],
+    return _since(
+        BACKED_UP,
+        "Age of the last backup",
+        "Age of the last backup of each copy; since the database is known where none is, and the"
+        " finding backup_missing says that there should be one.",
+        "No backup was ever seen, or none is required",
+        "EseBackupMissing",
     )
 
 
 def _restorable() -> Panel:
-    part = of_databases(RESTORABLE_OF_POLICY)
-    panel = against(
-        Words(
-            "Age of the last copy that would mount against policy",
-            "Age of the last copy of a database that was found restorable, as a part of the age"
-            " that its policy allows; since the database is known where no copy was.",
-            "percentunit",
-            "No copies are checked: configure a page_scan source with check: recovery",
-        ),
-        [Query(part, "{{computer}} {{database}}")],
-        [drawn(1, part, "policy")],
-        [to_database(), runbook("EseNoRestorableCopy")],
+    return _since(
+        RESTORABLE,
+        "Age of the last copy that would mount",
+        "Age of the last copy of a database that was found restorable; since the database is known"
+        " where no copy was.",
+        "No copies are checked: configure a page_scan source with check: recovery",
+        "EseNoRestorableCopy",
     )
-    return panel.span(24)
+
+
+def _since(time: str, title: str, description: str, empty: str, alert: str) -> Panel:
+    panel: Panel = finish(
+        lines(),
+        Words(title, description, DAYS, empty),
+        [Query(f"time() - {of_databases(time)}", "{{computer}} {{database}}")],
+        [to_database(), runbook(alert)],
+    )
+    return panel
 
 
 def _sets() -> Panel:
-    completed = f"ese_backup_last_completion_timestamp_seconds{{{DATABASE}}}"
-    ended = of_databases(f"max by ({ON_SET}) ({completed})")
-    none = f"0 * max by ({ON_SET}) ({completed})"
+    ended = of_databases(f"max by ({ON_SET}) ({COMPLETED})")
+    none = f"0 * max by ({ON_SET}) ({COMPLETED})"
     fields = "__data.fields"
     return rows(
         Words(
@@ -160,10 +151,9 @@ def _sets() -> Panel:
             Column("Throughput", named(of_databases(f"max by ({ON_SET}) ({TODAY})")), "Bps"),
             Column("Usually", named(of_databases(f"max by ({ON_SET}) ({USUAL})")), "Bps"),
             Column(
-                "Of its policy",
-                named(of_databases(f"({none} + on ({ON_DATABASE}) group_left () {OF_POLICY})")),
-                "percentunit",
-                limit=((None, BLUE), (1, VERMILION)),
+                "Missing",
+                named(of_databases(f"({none} + on ({ON_DATABASE}) group_left () {MISSING})")),
+                values={"1": ("yes", VERMILION)},
                 links=[runbook("EseBackupMissing", fields)],
             ),
             Column(

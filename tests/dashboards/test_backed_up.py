@@ -1,4 +1,4 @@
-"""A database without any backup or restorable copy is drawn while the alert about it fires."""
+"""A database without any backup or restorable copy is drawn as long ago as it is known."""
 
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,13 @@ SAMPLES = {
     f"ese_database_info{{{COPY}}}": 1,
     f'database:ese_database_device_info:placed{{{COPY},device="d"}}': 1,
     f"ese_database_first_seen_timestamp_seconds{{{COPY}}}": 0,
-    f"esewatch_policy_default_backup_within_seconds{{{AGENT}}}": 7 * DAY,
-    f"esewatch_policy_default_restorable_within_seconds{{{AGENT}}}": 8 * DAY,
 }
-MISSING = (
-    r'ALERTS{alertname="EseBackupMissing",job="esewatch",computer="ex01",database="e:\\db.edb"}'
-)
+MISSING = f'ese_finding{{{COPY},finding="backup_missing",severity="warning"}}'
 CHECKED = f"ese_copy_restorable_timestamp_seconds{{{COPY}}}"
-BACKED_UP = f"database:ese_backup_age_seconds:min{{{COPY}}}"
+BACKED_UP = f'ese_backup_last_completion_timestamp_seconds{{{COPY},kind="full"}}'
 RESTORABLE = f"ese_last_restorable_timestamp_seconds{{{COPY}}}"
-OF_BACKUPS = "Age of the last backup against policy"
-OF_COPIES = "Age of the last copy that would mount against policy"
+OF_BACKUPS = "Age of the last backup"
+OF_COPIES = "Age of the last copy that would mount"
 
 
 def first_query(title: str) -> str:
@@ -38,11 +34,11 @@ def first_query(title: str) -> str:
     ("title", "samples", "shown"),
     [
         (OF_BACKUPS, {}, None),
-        (OF_BACKUPS, {MISSING: 1}, 3.0),
-        (OF_BACKUPS, {MISSING: 1, BACKED_UP: 14 * DAY}, 2.0),
+        (OF_BACKUPS, {MISSING: 1}, 21.0),
+        (OF_BACKUPS, {MISSING: 1, BACKED_UP: 14 * DAY}, 7.0),
         (OF_COPIES, {}, None),
-        (OF_COPIES, {CHECKED: 20 * DAY}, 21 / 8),
-        (OF_COPIES, {CHECKED: 20 * DAY, RESTORABLE: 13 * DAY}, 1.0),
+        (OF_COPIES, {CHECKED: 20 * DAY}, 21.0),
+        (OF_COPIES, {CHECKED: 20 * DAY, RESTORABLE: 13 * DAY}, 8.0),
     ],
     ids=["none needed", "no backup", "backup", "not checked", "none restorable", "restorable"],
 )

@@ -65,6 +65,8 @@ def exchange_pair() -> History:
     passive.scanned_passive(time, begun, PAGES * 36 // 56)
     while time < day(40):
         time = passive.scan_passive(time + DAY, until=day(40))
+    for number in range(40):
+        active.snapshot(day(number) + 23 * HOUR, number + 1)
     return history(active, passive)
 
 
@@ -97,6 +99,9 @@ def exchange_switchover() -> History:
     second.still_scanning(begun, resumed, end)
     second.scanned(end, begun, PAGES - done - 1)
     second.scan(end + DAY, until=SWITCHED + 60 * HOUR)
+    for number in range(34):
+        active = first if day(number) < SWITCHED else second
+        active.snapshot(day(number) + 23 * HOUR, number + 1)
     return history(first, second)
 
 

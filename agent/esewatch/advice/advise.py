@@ -4,6 +4,7 @@ The command, the HTTP interface and the metrics show the result of `advise` and 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +27,11 @@ from esewatch.advice.findings.details import Around, Detail, failing_devices, of
 from esewatch.advice.findings.late_passes import LatePasses, late_passes
 from esewatch.advice.findings.levels import most_buckets
 from esewatch.advice.findings.lone_instances import LoneInstance
+from esewatch.advice.findings.missing_backups import (
+    Kept,
+    missing_backups,
+    missing_restorable_copy,
+)
 from esewatch.advice.findings.risk import at_risk
 from esewatch.advice.findings.scan_collisions import (
     Scans,
@@ -135,7 +141,12 @@ def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
-    missing = (stalled_scan(of, held), switched_off(of, held), overdue_defrag(of, held))
+    missing = (
+        stalled_scan(of, held),
+        switched_off(of, held),
+        overdue_defrag(of, held),
+        missing_restorable_copy(of, policy, held),
+    )
     drift = ratio_drift(of, now)
     forecasts = _forecasts(of, policy, deadline, now)
     return Judged(
@@ -162,9 +173,10 @@ def together(
     entries = dict(zip(judged, ledgers(copies, now, begins), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
     staggered = _staggered(state, settings, known, entries, now)
-    for found in (slowing_backups(state, known, now), small_caches(state, settings, known, now)):
-        for key, finding in found.items():
-            staggered.findings.setdefault(key, []).append(finding)
+    unsaved = _without_backup(state, settings, judged, silent, now)
+    slow, small = slowing_backups(state, known, now), small_caches(state, settings, known, now)
+    for key, finding in chain(unsaved.items(), slow.items(), small.items()):
+        staggered.findings.setdefault(key, []).append(finding)
     blind = blind_computers(state.sources.values())
     acknowledged = acknowledgements(state.databases.values())
     failing = failing_devices(known.values(), _devices(state, settings, known), now)
@@ -176,8 +188,8 @@ def together(
         instance, dealt = state.instances.get(owner), acknowledged(owner)
         risk = at_risk(instance, dealt, most.get(owner), now, entry)
         risk = risk if each.tier == "watched" else None
-        own = _certain(judged[key].findings, behind=each.computer in blind)
-        told = (*own, *staggered.findings.get(key, ()), *filter(None, (risk,)))
+        own = (*judged[key].findings, *staggered.findings.get(key, ()), *filter(None, (risk,)))
+        told = _certain(own, behind=each.computer in blind)
         others = told if (silent_now := unheard[key]) is None else (*told, silent_now.finding)
         policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
         late, changed = judged[key].late, windows[key].changed
@@ -204,6 +216,20 @@ def _certain(findings: Sequence[Finding], *, behind: bool) -> list[Finding]:
     """Some may be over where the logs are not read to their end."""
     over = IN_THE_LOG if behind else frozenset()
     return [found for found in findings if found.finding not in over]
+
+
+def _without_backup(
+    state: State,
+    settings: Settings,
+    judged: Mapping[DatabaseKey, Judged],
+    silent: Silences,
+    now: float,
+) -> dict[DatabaseKey, Finding]:
+    kept = {}
+    for key, each in judged.items():
+        held = silent.held(state.databases[key], now)
+        kept[key] = Kept(each.copy, each.history, policy_for(settings, key[1], key[0]), held)
+    return missing_backups(kept, now)
 
 
 def _judgement(

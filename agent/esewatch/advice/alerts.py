@@ -30,6 +30,8 @@ class Carried(NamedTuple):
     their end."""
     one: bool = False
     """One alert, however many of them stand."""
+    elsewhere: str = ""
+    """The series of copies of which another one may not have it, or has the alert instead."""
 
 
 HELD: Mapping[str, Carried] = {
@@ -67,6 +69,14 @@ FRESH: Mapping[str, Carried] = {
     "EseMaintenanceError": Carried("database", ["maintenance_error"], absent=True),
     "EseVerificationAtRisk": Carried("database", ["verification_at_risk"], absent=True),
     "EseDefragIncomplete": Carried("database", ["defrag_incomplete"], absent=True),
+    "EseBackupMissing": Carried(
+        "database",
+        ["backup_missing"],
+        absent=True,
+        one=True,
+        elsewhere="database:ese_finding:backup_missing_elsewhere",
+    ),
+    "EseNoRestorableCopy": Carried("database", ["no_restorable_copy"], absent=True, one=True),
     "EseMaintenanceStopsEarly": Carried("database", ["stops_early", "backup_overlaps"], one=True),
     "EseScansCollide": Carried("database", ["scans_collide", "scans_do_not_fit"], one=True),
     "EseDefragRatioDrift": Carried("database", ["ratio_drift"]),
@@ -94,6 +104,8 @@ def expression(alert: str, severity: str) -> str:
         return f"{of.level}:ese_finding:held{matchers} == 1"
     found = f"{of.level}:ese_finding:{CARRIED[of.level]}{matchers}"
     found = f"max without (finding) ({found})" if of.one else found
+    if of.elsewhere:
+        found += f"\nunless ignoring (copies_of, severity)\n{of.elsewhere}"
     return found + (_caught_up(of) if of.absent else "")
 
 

@@ -55,7 +55,8 @@ SourceName = Annotated[str, Scalar("a name of at most 64 characters", _NAME, str
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """The thresholds of rules and advice; those of rules are exported as `esewatch_policy_*`."""
+    """The thresholds of rules and advice; those that rules compare with are exported as
+    `esewatch_policy_*`."""
 
     ratio_high: Positive = 100.0
     """Pages read per page freed above this: little is left to free, the window may shrink."""

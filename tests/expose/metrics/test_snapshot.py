@@ -89,11 +89,9 @@ def test_an_empty_state_has_only_the_dropped_databases_and_the_policy_of_all() -
 
     assert {name for name, _ in found} == {
         "esewatch_databases_dropped_total",
-        "esewatch_policy_default_backup_within_seconds",
         "esewatch_policy_default_min_pages_read",
         "esewatch_policy_default_ratio_high",
         "esewatch_policy_default_ratio_low",
-        "esewatch_policy_default_restorable_within_seconds",
     }
     assert {labels for _, labels in found} == {frozenset()}
 
@@ -444,8 +442,6 @@ def test_policy_is_told_once_and_of_databases_where_theirs_differs() -> None:
         ("esewatch_policy_default_ratio_low", frozenset()): 50,
         ("esewatch_policy_ratio_low", own): 40,
         ("esewatch_policy_default_min_pages_read", frozenset()): 100_000,
-        ("esewatch_policy_default_backup_within_seconds", frozenset()): 36 * 3600,
-        ("esewatch_policy_default_restorable_within_seconds", frozenset()): 8 * 86400,
     }
 
 

@@ -10,7 +10,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.verdict import HEALTHY
 from esewatch.advice.judgement import Judgement
-from esewatch.config import Settings, default_settings
+from esewatch.config import Policy, Settings, default_settings
 from esewatch.config.settings import DatabaseRule
 from esewatch.expose.formatting import MAX_TEXT, iso_time
 from esewatch.expose.http.database_list import overview_json
@@ -31,13 +31,16 @@ from tests.expose.examples import (
     told_of,
 )
 
+UNASKED = msgspec.structs.replace(default_settings(), policy=Policy(backup_within=math.inf))
+"""Nobody asks for backups."""
+
 
 def view(
     state: State | None = None,
     settings: Settings | None = None,
     advice: tuple[Judgement, ...] | None = None,
 ) -> Overview:
-    return overview(state or example(), settings or default_settings(), NOW, advice)
+    return overview(state or example(), settings or UNASKED, NOW, advice)
 
 
 def figures(of: tuple[str, str], state: State | None = None) -> DatabaseFigures:

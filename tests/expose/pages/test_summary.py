@@ -30,8 +30,10 @@ from tests.expose.examples import (
     told_of,
 )
 
-SETTINGS = default_settings()
-ASKED = msgspec.structs.replace(SETTINGS, policy=Policy(verify_within=7 * 86400))
+SETTINGS = msgspec.structs.replace(default_settings(), policy=Policy(backup_within=float("inf")))
+ASKED = msgspec.structs.replace(
+    SETTINGS, policy=Policy(verify_within=7 * 86400, backup_within=float("inf"))
+)
 """Whoever asks for it learns that a directory was never verified."""
 
 

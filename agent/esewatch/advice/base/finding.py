@@ -20,6 +20,7 @@ from esewatch.fold.state.state import (
 )
 
 FindingName = Literal[
+    "backup_missing",
     "backup_overlaps",
     "backup_slows",
     "cache_small",
@@ -32,6 +33,7 @@ FindingName = Literal[
     "investigate",
     "logical_damage",
     "never_verified",
+    "no_restorable_copy",
     "not_heard",
     "not_restorable",
     "only_active_verified",
@@ -51,7 +53,9 @@ FindingName = Literal[
 ]
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 STALLED: FindingName = "scan_stalled"
-IN_THE_LOG: frozenset[FindingName] = frozenset({"defrag_overdue", "scan_off", STALLED})
+IN_THE_LOG: frozenset[FindingName] = frozenset(
+    {"backup_missing", "defrag_overdue", "no_restorable_copy", "scan_off", STALLED}
+)
 """The gap in the log, if it is read to its end."""
 
 INFORMATION: frozenset[FindingName] = frozenset(
@@ -277,6 +281,18 @@ def not_restorable(time: float, reason: str) -> Finding:
     )
 
 
+def no_restorable_copy(last: float, silent: float, allowed: float) -> Finding:
+    """None of its copies would mount that are younger than `silent` seconds, more than `allowed`;
+    `last`: the newest one that would, 0 where none is known."""
+    known = f"the last one is of {moment(last)}" if last else "none is known"
+    return Finding(
+        "no_restorable_copy",
+        f"no copy of it that would mount was found for {span(silent)} ({known}); the limit is"
+        f" {span(allowed)}",
+        since=last or None,
+    )
+
+
 def restored_unproven(pages: Iterable[BadPage], restored: float) -> Finding:
     """Bad pages of before a restore, which nothing has verified since; at least one."""
     known = counted_pages(list(pages), "known bad page", "known bad pages")
@@ -375,6 +391,37 @@ def defrag_overdue(completed: float | None, silent: float, allowed: float) -> Fi
         "defrag_overdue",
         f"online defragmentation has not completed for {span(silent)} of uptime ({last}); the limit"
         f" is {span(allowed)}",
+    )
+
+
+class Unsaved(NamedTuple):
+    """A database of which no backup completed in time."""
+
+    last: float
+    """The end of its last backup, 0 where none is known. Epoch seconds."""
+    silent: float
+    """Seconds since then, or since it is known."""
+    at_work: float
+    """So many of them it was at work."""
+    allowed: float
+    """Seconds."""
+    copies: int
+    """It and its known copies."""
+
+
+def backup_missing(found: Unsaved) -> Finding:
+    """Information while it has not been at work for longer than is allowed: a machine that was off
+    missed nothing."""
+    subject = "it or a copy of it" if found.copies > 1 else "it"
+    last = f"last at {moment(found.last)}" if found.last else "none is known"
+    missed = found.at_work > found.allowed
+    off = "" if missed else f", of which it was at work for {span(found.at_work)}"
+    return Finding(
+        "backup_missing",
+        f"no backup of {subject} has completed for {span(found.silent)} ({last}){off}; the limit is"
+        f" {span(found.allowed)}; where none is needed, set backup_within: never",
+        severity="warning" if missed else "info",
+        since=found.last or None,
     )
 
 

@@ -128,13 +128,14 @@ def verdict(
     is behind, so that its data may be old.
     """
     names = {each.finding for each in findings}
+    asking = {each.finding for each in findings if each.severity != "info"} - INFORMATION
     refused = {cause for each in findings if each.finding == AT_RISK for cause in each.causes}
     found: Mapping[Verdict, object] = {
         "bad_pages": told.bad,
         "writes_at_risk": REFUSED & refused,
         "blind": blind or UNSEEN & names,
         "unverified": UNVERIFIED & names,
-        "look": names - INFORMATION or told.corrected or told.failed or told.late,
+        "look": asking or told.corrected or told.failed or told.late,
         "unproven": unproven,
     }
     return next((name for name in VERDICTS if found.get(name)), "ok")

@@ -8,8 +8,15 @@ the others are taken from the snapshot before.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from esewatch import names
 from esewatch.advice.base.left_out import LeftOut, leaving_out, without
+from esewatch.advice.history.backups import (
+    NO_BACKUP,
+    BackedUp,
+    Backups,
+    backups_by_database,
+    backups_of_instances,
+    row_of,
+)
 from esewatch.advice.history.copies import Copies, Member, member_of
 from esewatch.advice.history.pass_views import verifications
 from esewatch.advice.history.surroundings import surroundings
@@ -23,18 +30,13 @@ from esewatch.fold.databases.integrity import (
 )
 from esewatch.fold.identity.identity import Tier, is_ignored, is_snapshot, tier
 from esewatch.fold.identity.owners import stops_of
-from esewatch.fold.instances.backups import (
-    Stretch,
-    completed,
-    totals,
-    verified_by_streaming,
-)
+from esewatch.fold.instances.backups import Stretch
 from esewatch.fold.passes.passes import TaskSummary, TaskView, derive
 from esewatch.fold.passes.transitions import event_ids
 from esewatch.fold.state.checkdb_results import has_errors
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import BackupTotals, BadPage, Database, State
+from esewatch.fold.state.state import BadPage, Database, State
 
 NOTIFIED_SECONDS = 12 * 3600.0
 """A scan that runs this long has logged 744 at least once: the engine does so every 6 hours."""
@@ -69,6 +71,7 @@ class Derived(NamedTuple):
     unlogged: str
     """Events that its scans must have logged, and that the log does not have; empty if none."""
     basis: _Basis
+    backed_up: BackedUp = NO_BACKUP
 
 
 class Judge(NamedTuple):
@@ -76,14 +79,6 @@ class Judge(NamedTuple):
 
     due: Collection[DatabaseKey]
     take: Callable[[DatabaseKey, Derived, Mapping[str, TaskView]], None]
-
-
-class Backups(NamedTuple):
-    totals: Mapping[str, Mapping[str, BackupTotals]]
-    """By database, then by kind."""
-    verified: Mapping[str, Sequence[Stretch]]
-    """By database, the streaming backups that read every page of it."""
-    row: int | None
 
 
 class AllDerived(NamedTuple):
@@ -113,7 +108,7 @@ def derived(
     """The facts of the databases, or of those of these keys. `before` is the result for an earlier
     state; it saves work and changes nothing. `judge`: passes are derived once for all of them."""
     wanted = state.databases if only is None else {key: state.databases[key] for key in only}
-    rows = {key: _row(entry) for key, entry in wanted.items()}
+    rows = {key: row_of(entry) for key, entry in wanted.items()}
     known = before.databases if before is not None and before.settings is settings else {}
     same = {
         key: known[key]
@@ -129,26 +124,27 @@ def derived(
         wanted = state.databases
     copies = Copies.of(members)
     told = surroundings(state, settings, copies)
-    backups = _backups(state, before.backups if before is not None else {})
+    backups = backups_of_instances(state, before.backups if before is not None else {})
+    backed_up = backups_by_database(state, settings, backups)
     streamed = _streamed(backups)
     found = {}
     for key, entry in wanted.items():
         with leaving_out(key, left_out):
             beside = told(entry)
-            stops = tuple(stops_of(state, entry))
             # Of an ignored file only its damage counts.
-            backed_up = () if is_ignored(*key, settings) else streamed.get(key, ())
-            basis = _Basis(rows[key], stops, beside.around, backed_up)
+            whole = () if is_ignored(*key, settings) else streamed.get(key, ())
+            basis = _Basis(rows[key], tuple(stops_of(state, entry)), beside.around, whole)
             views = None
             if key in same and same[key].basis == basis:
                 found[key] = same[key]._replace(told=beside)
             else:
-                views = derive(entry, stops)
+                views = derive(entry, basis.stops)
                 shadow = beside.around.gone and is_snapshot(entry.database)
                 own = "ignored" if shadow else tier(entry, settings)
                 found[key] = _facts(entry, own, copies.members[key], beside, basis, views=views)
+            found[key] = found[key]._replace(backed_up=backed_up[key])
             if judge is not None and key in judge.due:
-                judge.take(key, found[key], views or derive(entry, stops))
+                judge.take(key, found[key], views or derive(entry, basis.stops))
     return AllDerived(settings, copies, found, backups)
 
 
@@ -175,21 +171,6 @@ def _facts(
     )
 
 
-def _backups(
-    state: State, before: Mapping[tuple[str, str], Backups]
-) -> dict[tuple[str, str], Backups]:
-    found = {}
-    for key, instance in state.instances.items():
-        if instance.backup_events or instance.backup_totals:
-            row = _row((instance.backup_events, instance.backup_totals, instance.life))
-            known = before.get(key)
-            if known is None or row is None or known.row != row:
-                done = completed(instance.backup_events)
-                known = Backups(totals(instance, done), verified_by_streaming(done, instance), row)
-            found[key] = known
-    return found
-
-
 def _streamed(
     backups: Mapping[tuple[str, str], Backups],
 ) -> dict[DatabaseKey, Sequence[Stretch]]:
@@ -199,13 +180,6 @@ def _streamed(
             key = (computer, database)
             found[key] = (*found.get(key, ()), *stretches)
     return found
-
-
-def _row(kept: object) -> int | None:
-    try:
-        return hash(names.pack(kept))
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _unlogged(entry: Database, views: Mapping[str, TaskView]) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from esewatch.advice.base.time_at_work import Stretch, presence
 from esewatch.advice.history.attached import Members, members
+from esewatch.advice.history.backups import NO_BACKUP, BackedUp
 from esewatch.advice.history.derived import Derived, Judge, derived
 from esewatch.advice.history.ledger import NEVER, Copy, CopyFacts
 from esewatch.advice.history.pass_views import (
@@ -114,6 +115,7 @@ class History(CopyFacts, frozen=True, kw_only=True):
     """Completed ones of its instance, oldest first."""
     backup_spans: Sequence[Stretch] = ()
     """Times of any of its instance, or of the process where an event names no instance; sorted."""
+    backed_up: BackedUp = NO_BACKUP
     streamed: Sequence[BackupSet] = ()
     """The last 8 full streaming backups of its instance."""
     restored: float = 0.0
@@ -125,7 +127,9 @@ class History(CopyFacts, frozen=True, kw_only=True):
     """By event id: errors of its engine that nothing in esewatch uses, without acknowledged
     ones."""
     copy_verdict: CopyVerdict | None = None
-    """True if the newest copy that was judged would mount."""
+    """The verdict on the newest copy that was judged."""
+    restorable: float = 0.0
+    """Time of the newest copy that would mount, 0 for never."""
     reported: Mapping[EngineErrorKind, tuple[int, float]] = {}
     """By kind: the number of open failures that its engine reported, and the time of the last."""
     notices: Sequence[Notice] = ()
@@ -261,13 +265,13 @@ class Gathering(NamedTuple):
             restored_pages=facts.restored_pages,
             damage=known_damage(entry, facts.told.damage, facts.told.around.mended),
             unexplained=facts.told.errors,
-            copy_verdict=entry.copy_verdict,
             reported=facts.told.reported,
             notices=facts.told.notices,
             io_errors=io_errors(entry, instance),
         )
         found = _with_defrag(found, transitions, views, stops)
         found = _with_scans(found, transitions, views, heard, instance, stops=stops)
+        found = _with_saved(found, facts, entry)
         return _with_untimed(_with_instance(found, instance) if instance else found, entry)
 
 
@@ -330,6 +334,15 @@ def _with_scans(
         liveness=liveness(transitions, begun(scans), heard, instance),
         scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
         engine_threshold=engine_threshold(transitions),
+    )
+
+
+def _with_saved(found: History, facts: Derived, entry: Database) -> History:
+    return msgspec.structs.replace(
+        found,
+        backed_up=facts.backed_up,
+        copy_verdict=entry.copy_verdict,
+        restorable=entry.restorable_last,
     )
 
 

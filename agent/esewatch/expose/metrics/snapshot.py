@@ -8,7 +8,7 @@ import gzip
 import platform
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from prometheus_client import Histogram, ProcessCollector
 from prometheus_client.core import Metric
@@ -25,8 +25,6 @@ from esewatch.ese.pages import kernels
 from esewatch.expose.metrics.collectors.backup_families import (
     add_backup_jobs,
     add_sets,
-    sets_by_database,
-    snapshots_by_database,
 )
 from esewatch.expose.metrics.collectors.database_families import Traits, add_database
 from esewatch.expose.metrics.collectors.policy_families import (
@@ -39,7 +37,7 @@ from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.fold.identity.dropped_names import OTHER_EVENT
 from esewatch.fold.identity.identity import device_of, tier
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.instances.backups import at_work, together
+from esewatch.fold.instances.backups import at_work
 from esewatch.fold.instances.counters_present import counters_present
 from esewatch.fold.instances.engine_errors import (
     OF_COMPUTER,
@@ -48,9 +46,8 @@ from esewatch.fold.instances.engine_errors import (
 )
 from esewatch.fold.instances.log_disks import log_disks
 from esewatch.fold.readings import current
-from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rebuilt import unrebuilt
-from esewatch.fold.state.state import SEPARATOR, BackupTotals, Metered, SourceState, State
+from esewatch.fold.state.state import SEPARATOR, Metered, SourceState, State
 from esewatch.names import printable
 
 UNDIVIDED = SEPARATOR + "all"
@@ -248,27 +245,20 @@ def add_databases(
     *,
     left_out: LeftOut | None = None,
 ) -> None:
-    backups: dict[DatabaseKey, Mapping[str, BackupTotals]] = {}
-    # Its instance may have got another name, or it may have moved: the backups of all count.
-    for (computer, _), each in sorted(known.backups.items()):
-        for file, kinds in each.totals.items():
-            before = backups.get((computer, file))
-            backups[computer, file] = together(before, kinds) if before else kinds
-    snapshots = snapshots_by_database(state, settings, known.backups)
-    sets = sets_by_database(state, settings)
     for key, facts in sorted(known.databases.items()):
         with leaving_out(key, left_out):
             database = state.databases[key]
             instance = state.instances.get(instance_key(database))
             host = state.hosts.get(database.computer)
+            takes_part = bool(facts.member.role) and facts.tier == "watched"
             traits = Traits(
-                copies_of=known.copies.keys[key] if facts.member.role else None,
+                copies_of=known.copies.keys[key] if takes_part else None,
                 # The spelling of the counters, so that both sides join.
                 ese_instance=instance.ese_instance if instance else instance_label(database),
                 stale_seconds=stale_seconds(database, settings),
                 policy=database_policy(database, settings),
                 window=window_for(settings, database.database, database.computer),
-                backups={**backups.get(key, {}), **snapshots.get(key, {}), **sets.get(key, {})},
+                backups=facts.backed_up.kinds,
                 backup_running=at_work(instance, now) if instance else None,
                 device=device_of(database, host.volumes if host else {}, settings),
             )

@@ -31,7 +31,8 @@ FILE_STARTS, FILE_ENDS = 220, 221
 FAILURES = frozenset({214, 215, 217, 218, 222, 226, 2002, 2004, 2007})
 ABORTS = frozenset({214, 215, 226, 2002, 2004, 2007})
 """Failures that end the whole backup, not that of one file."""
-COMPLETIONS = frozenset({213, 2006})
+SHADOW_COMPLETED = 2006
+COMPLETIONS = frozenset({213, SHADOW_COMPLETED})
 BACKUP_EVENTS = frozenset({*STARTS, FILE_STARTS, FILE_ENDS, *FAILURES, *COMPLETIONS, 219})
 
 MAX_EVENTS = 512

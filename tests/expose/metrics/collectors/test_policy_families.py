@@ -1,22 +1,14 @@
 """Thresholds of the configuration as the rules meet them."""
 
 import datetime
-import math
 from typing import Any
 
-from esewatch.config import (
-    DatabaseRule,
-    Policy,
-    Settings,
-    Window,
-)
-from esewatch.config.units import Patience
+from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.state.state import Database, State
 
 HOUR = 3600.0
 LABEL = "e:\\mdb06\\priv06.edb"
-NEVER = Patience.__metadata__[0].parse("never")  # type: ignore[attr-defined]
 
 
 def shown(settings: Settings, now: float = 1e6, label: str = LABEL) -> dict[str, float]:
@@ -40,20 +32,6 @@ def test_the_cache_is_that_of_its_mailboxes_and_absent_without_their_number() ->
     assert shown(more)["esewatch_policy_cache_bytes"] == 10 * 2**20
     assert "esewatch_policy_cache_bytes" not in shown(ruled())
     assert "esewatch_policy_cache_bytes" not in shown(ruled(mailboxes=0))
-
-
-def test_a_database_without_a_need_for_backups_has_all_the_time_for_them() -> None:
-    def told(settings: Settings) -> tuple[float | None, float | None]:
-        """What holds for all, and for this one."""
-        found = shown(settings)
-        names = ("default_backup_within_seconds", "backup_within_seconds")
-        of_all, own = (found.get(f"esewatch_policy_{name}") for name in names)
-        return of_all, own
-
-    assert told(ruled()) == (36 * HOUR, None)
-    assert told(ruled(policy={"backup_within": 60.0})) == (36 * HOUR, 60)
-    assert told(ruled(policy={"backup_within": NEVER})) == (36 * HOUR, math.inf)
-    assert told(Settings(policy=Policy(backup_within=NEVER))) == (None, None)
 
 
 def test_what_is_not_set_is_absent() -> None:

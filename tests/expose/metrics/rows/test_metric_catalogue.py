@@ -59,7 +59,7 @@ def test_every_explained_label_is_used() -> None:
 
 ADVICE_ONLY = {
     "min_windows", "defrag_complete_within", "verify_within", "verify_within_most", "silent_after",
-    "version_buckets", "checkdb_within",
+    "version_buckets", "checkdb_within", "backup_within", "restorable_within",
 }  # fmt: skip
 """Thresholds that no rule compares with a metric: they act on `ese_window_advice`,
 `ese_pass_deadline_timestamp_seconds` and `ese_finding`, which are exported."""

@@ -38,7 +38,6 @@ def with_rule(**changes: object) -> Settings:
         ({"log_path": None}, "log_folder_unknown", "log_path: 'L:\\SG06'"),
         ({"mailboxes": None}, "mailboxes_unknown", "mailboxes: 800"),
         ({"copies": [CopyOf(computer="ex02", database="x")]}, "copy_role_unknown", "role: passive"),
-        ({"policy": {"backup_within": 1e5}}, "backup_unseen", "policy: {backup_within: never}"),
     ],
 )
 def test_a_setting_that_a_figure_waits_for_is_named(

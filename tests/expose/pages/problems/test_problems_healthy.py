@@ -28,4 +28,4 @@ def test_a_healthy_month_gives_notes_only(made: Callable[[str, int], Month]) -> 
     found = overview(folder.state, settings, END).problems
     assert [each.problem for each in found if each.needs_person] == [THE_CLOCK]
     notes = {each.problem for each in found if not each.needs_person}
-    assert notes <= {"backup_unseen", "counters_missing", "device_unknown", "mailboxes_unknown"}
+    assert notes <= {"counters_missing", "device_unknown", "mailboxes_unknown"}

@@ -11,8 +11,6 @@ def _shared(policy: Policy) -> dict[str, float]:
         "ratio_high": policy.ratio_high,
         "ratio_low": policy.ratio_low,
         "min_pages_read": policy.min_pages_read,
-        "backup_within_seconds": policy.backup_within,
-        "restorable_within_seconds": policy.restorable_within,
     }
 
 

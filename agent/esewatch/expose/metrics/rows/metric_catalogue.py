@@ -48,8 +48,8 @@ gauge ese_database_info D ese_instance database_name path role model tier genera
   A known database and its properties, always 1. From all events of the database and the
   configuration.
 gauge ese_database_copies_info D copies_of
-  What a database is a copy of, always 1; absent where it has no copies or its role is unknown. From
-  its name and path, its role, and the configured copies.
+  What a database is a copy of, always 1; absent where it has no copies, its role is unknown or it
+  is not watched. From its name and path, its role, and the configured copies.
 gauge ese_database_size_bytes D
   Size of the database file. From page scans, the database header and event 1646.
 gauge ese_database_free_bytes D
@@ -418,12 +418,6 @@ gauge esewatch_policy_default_ratio_low
 gauge esewatch_policy_default_min_pages_read
   Pages that defragmentation must have read before its ratio is judged, for databases without a
   value of their own. From {CONFIGURATION}.
-gauge esewatch_policy_default_backup_within_seconds
-  Age above which the last backup does not count, for databases without a value of their own; absent
-  where there is none. From {CONFIGURATION}.
-gauge esewatch_policy_default_restorable_within_seconds
-  Age above which the last copy that would mount does not count, for databases without a value of
-  their own; absent where there is none. From {CONFIGURATION}.
 gauge esewatch_policy_ratio_high D
   Pages read per page freed above which the window may shrink; absent where the value for all
   applies. From the configuration.
@@ -433,12 +427,6 @@ gauge esewatch_policy_ratio_low D
 gauge esewatch_policy_min_pages_read D
   Pages that defragmentation must have read before its ratio is judged; absent where the value for
   all applies. From the configuration.
-gauge esewatch_policy_backup_within_seconds D
-  Age above which the last backup does not count; absent where the value for all applies, +Inf where
-  this database has none. From the configuration.
-gauge esewatch_policy_restorable_within_seconds D
-  Age above which the last copy that would mount does not count; absent where the value for all
-  applies, +Inf where this database has none. From the configuration.
 gauge esewatch_policy_cache_bytes D
   Database cache that its mailboxes should have; absent where their number is not set. From
   mailboxes and cache_per_mailbox of the configuration.

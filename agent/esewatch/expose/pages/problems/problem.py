@@ -12,7 +12,7 @@ from esewatch.fold.state.state import Database
 MAX_NAMED = 3
 
 ProblemName = Literal[
-    "backup_unseen", "clock_skew", "computer_ambiguous", "computer_silent", "configuration_wrong",
+    "clock_skew", "computer_ambiguous", "computer_silent", "configuration_wrong",
     "copy_role_unknown",
     "counters_foreign", "counters_hidden", "counters_missing", "daemon_silent", "databases_dropped",
     "device_unknown", "disk_counters_missing", "event_level_low", "journal_damaged",

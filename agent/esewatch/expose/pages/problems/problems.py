@@ -11,7 +11,7 @@ from esewatch.advice.blind_places import not_heard
 from esewatch.advice.history.copies import copies_of
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.not_judged import never_proven, never_proven_text
-from esewatch.config import Settings, policy_for, rule_for
+from esewatch.config import Settings, rule_for
 from esewatch.expose.pages.hidden_counters import Hidden
 from esewatch.expose.pages.problems.database_problems import Known, of_databases, on_windows
 from esewatch.expose.pages.problems.problem import (
@@ -24,9 +24,8 @@ from esewatch.expose.pages.problems.problem import (
 from esewatch.expose.pages.problems.rule_settings import RuleSettings
 from esewatch.expose.pages.problems.source_problems import of_sources
 from esewatch.fold.identity.identity import device_of
-from esewatch.fold.identity.owners import instance_key, process_key
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import Host, Instance, State
+from esewatch.fold.state.state import State
 
 
 def diagnose(
@@ -86,7 +85,6 @@ def _scan_setting(keys: Sequence[DatabaseKey]) -> str:
 
 
 _EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store")
-_NEVER = float("inf")
 
 
 def of_figures(
@@ -98,7 +96,6 @@ def of_figures(
         yield from _log_folder(each, settings, rules)
         yield from _mailboxes(each, settings, rules)
         yield from _disk(each, state, settings)
-        yield from _backup(each, state, settings, rules)
 
 
 def _roles(watched: Sequence[Known], rules: RuleSettings) -> Iterator[Problem]:
@@ -159,26 +156,3 @@ def _disk(each: Known, state: State, settings: Settings) -> Iterator[Problem]:
         f"no counters of its disk {device} are read: no throughput and no latency of it",
         setting=exporter if on_windows(database) else "sources: [{type: disks}]",
     )
-
-
-def _backup(
-    each: Known, state: State, settings: Settings, rules: RuleSettings
-) -> Iterator[Problem]:
-    database = each.database
-    keys = (instance_key(database), process_key(database))
-    instances = [state.instances[key] for key in keys if key in state.instances]
-    asked = policy_for(settings, database.database, database.computer).backup_within != _NEVER
-    if asked and not _backed_up(instances, state.hosts.get(database.computer)):
-        yield about(
-            database,
-            "backup_unseen",
-            "no backup of its instance is known: there is none, or its events do not arrive. "
-            "If none is needed:",
-            setting=rules.setting(database, "backup_unseen", policy={"backup_within": _NEVER}),
-        )
-
-
-def _backed_up(instances: Iterable[Instance], host: Host | None) -> bool:
-    if host is not None and host.backup_sets:
-        return True
-    return any(each.backup_events or each.backup_totals or each.backup_sets for each in instances)

@@ -25,12 +25,14 @@ _NAMED_ONLY: Mapping[DamageKind, str] = {
 }
 """Damage that has no finding of its own: `investigate` names it."""
 _FINDINGS: Mapping[FindingName, str] = {
+    "backup_missing": "EseBackupMissing",
     "backup_overlaps": "EseMaintenanceStopsEarly",
     "cache_small": "EseLatencyHigh",
     "ratio_drift": "EseDefragRatioDrift",
     "defrag_overdue": "EseDefragIncomplete",
     "engine_failure": "EseEngineFailure",
     "never_verified": "EseVerificationOverdue",
+    "no_restorable_copy": "EseNoRestorableCopy",
     "not_heard": "EsewatchComputerSilent",
     "not_restorable": "EseNoRestorableCopy",
     "only_active_verified": "EseVerificationOverdue",

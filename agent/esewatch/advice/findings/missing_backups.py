@@ -1,0 +1,102 @@
+"""Missing backups, and missing copies that would mount: a restore needs one of them.
+
+A backup of one copy is a backup of all. Each is judged with the copies that this agent knows;
+where other agents have some, an alert asks for what each of them states (semantics.md 7).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from esewatch.advice.base.finding import Finding, Unsaved, backup_missing, no_restorable_copy
+from esewatch.advice.base.time_at_work import at_work
+from esewatch.advice.history.copies import REPLICATED, copies_of
+from esewatch.advice.history.history import History
+from esewatch.advice.history.ledger import DAY, KNOWN_LONG, NEVER, Copy
+from esewatch.config import Policy
+from esewatch.fold.state.database_state import DatabaseKey
+
+
+class Kept(NamedTuple):
+    """The facts of one copy. Times are epoch seconds."""
+
+    copy: Copy
+    history: History
+    policy: Policy
+    held: float
+    """While its computer is silent, its absences are judged as of then."""
+
+
+def missing_backups(known: Mapping[DatabaseKey, Kept], now: float) -> dict[DatabaseKey, Finding]:
+    """The findings of the watched databases as of `now`."""
+    shared = _shared(known, now)
+    found = {}
+    for key, own in known.items():
+        allowed = own.policy.backup_within
+        if own.copy.tier == "watched" and allowed < math.inf and own.copy.off != NEVER:
+            missing = _unsaved(shared.get(key, [own]), allowed, now)
+            if missing is not None:
+                found[key] = backup_missing(missing)
+    return found
+
+
+def missing_restorable_copy(of: History, policy: Policy, now: float) -> Finding | None:
+    """The finding of a database whose copies are judged (page_scan with check: recovery)."""
+    known = 0 < of.first_seen <= now - KNOWN_LONG
+    if of.copy_verdict is None or of.tier != "watched" or of.off == NEVER or not known:
+        return None
+    silent, allowed = now - (of.restorable or of.first_seen), policy.restorable_within
+    return no_restorable_copy(of.restorable, silent, allowed) if silent > allowed else None
+
+
+def _unsaved(copies: Sequence[Kept], allowed: float, now: float) -> Unsaved | None:
+    """None where a backup completed in time, or may have without anybody knowing: of a database
+    that is new, by a snapshot of databases that are not named, or where events are missing."""
+    # What was on a silent computer is waited for as long as for one whose agent is gone.
+    at = min([now, *(each.held for each in copies if now - each.held < KNOWN_LONG)])
+    first = min((each.copy.first_seen for each in copies if each.copy.first_seen > 0), default=now)
+    last = max(each.history.backed_up.last for each in copies)
+    if now - first < KNOWN_LONG or (not last and not _usual(copies, now)):
+        return None
+    gaps = [end for each in copies for begin, end, _ in each.copy.event_gaps if begin < at]
+    since = max(last or first, *gaps, 0.0)
+    silent = at - since
+    if silent <= allowed:
+        return None
+    worked = max(at_work(each.copy.off, since, at) for each in copies)
+    return Unsaved(last, silent, worked, allowed, len(copies))
+
+
+def _usual(copies: Sequence[Kept], now: float) -> bool:
+    """True if a first backup is expected: of a database of Exchange whose events are read, and that
+    no snapshot may have."""
+    snapshot = max(each.history.backed_up.snapshot for each in copies)
+    stores = (each.history for each in copies if each.copy.model in REPLICATED)
+    return now - snapshot > KNOWN_LONG and any(each.ese_instance for each in stores)
+
+
+def _shared(known: Mapping[DatabaseKey, Kept], now: float) -> dict[DatabaseKey, list[Kept]]:
+    """By copy, all of its database, itself included; as rules tell them apart."""
+    groups: dict[str, list[Kept]] = {}
+    keys = copies_of([each.copy for each in known.values()])
+    for each, copy_of in zip(known.values(), keys, strict=True):
+        if copy_of is not None and each.copy.role and each.copy.off != NEVER:
+            groups.setdefault(copy_of, []).append(each)
+    return {
+        (each.copy.computer, each.copy.database): group
+        for group in groups.values()
+        if _is_one(group, now)
+        for each in group
+    }
+
+
+def _is_one(group: Sequence[Kept], now: float) -> bool:
+    """True if they may be copies of one database: it is active once, and once on a computer. Within
+    a day of a failover the old active copy may not have said yet that it is passive."""
+    active = [
+        each
+        for each in group
+        if each.copy.role == "active"
+        and not any(now - DAY < time for time in each.history.role_changes)
+    ]
+    return len(active) <= 1 and len({each.copy.computer for each in group}) == len(group)
