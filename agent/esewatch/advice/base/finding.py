@@ -410,8 +410,8 @@ class Unsaved(NamedTuple):
 
 
 def backup_missing(found: Unsaved) -> Finding:
-    """Information while it has not been at work for longer than is allowed: a machine that was off
-    missed nothing."""
+    """Information of what is off and was not at work for longer than is allowed: it missed
+    nothing."""
     subject = "it or a copy of it" if found.copies > 1 else "it"
     last = f"last at {moment(found.last)}" if found.last else "none is known"
     missed = found.at_work > found.allowed

@@ -64,6 +64,10 @@ def _unsaved(copies: Sequence[Kept], allowed: float, now: float) -> Unsaved | No
     if silent <= allowed:
         return None
     worked = max(at_work(each.copy.off, since, at) for each in copies)
+    # Copies that are off by now hold up no other one, by the calendar.
+    off = all(begin <= at < end for each in copies for begin, end in each.copy.off[-1:])
+    if worked <= allowed and not off:
+        return None
     return Unsaved(last, silent, worked, allowed, len(copies))
 
 
