@@ -198,6 +198,10 @@ def test_a_backup_of_one_copy_is_one_of_all() -> None:
 def test_a_database_of_which_only_a_passive_copy_is_known_is_asked_for_one() -> None:
     records = [*nights(40, "EX02"), *backup(20, computer="EX02")]
     assert told(records, 30, PAIR) == {"ex02": "warning"}
+    (of,) = judged(records, 30, PAIR)
+    assert of.findings[-1].sentence.startswith(
+        "no backup of it, or of a copy of it that is read here, has completed for 10 days"
+    )
 
 
 def test_servers_that_share_a_name_and_a_path_have_backups_of_their_own() -> None:

@@ -405,14 +405,14 @@ class Unsaved(NamedTuple):
     """So many of them it was at work."""
     allowed: float
     """Seconds."""
-    copies: int
-    """It and its known copies."""
+    replicated: bool = False
+    """It may have copies, of which other agents read some."""
 
 
 def backup_missing(found: Unsaved) -> Finding:
     """Information of what is off and was not at work for longer than is allowed: it missed
     nothing."""
-    subject = "it or a copy of it" if found.copies > 1 else "it"
+    subject = "it, or of a copy of it that is read here," if found.replicated else "it"
     last = f"last at {moment(found.last)}" if found.last else "none is known"
     missed = found.at_work > found.allowed
     off = "" if missed else f", of which it was at work for {span(found.at_work)}"

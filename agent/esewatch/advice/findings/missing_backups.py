@@ -36,7 +36,7 @@ def missing_backups(known: Mapping[DatabaseKey, Kept], now: float) -> dict[Datab
         if own.copy.tier == "watched" and allowed < math.inf and own.copy.off != NEVER:
             missing = _unsaved(shared.get(key, [own]), allowed, now)
             if missing is not None:
-                found[key] = backup_missing(missing)
+                found[key] = backup_missing(missing._replace(replicated=key in shared))
     return found
 
 
@@ -68,7 +68,7 @@ def _unsaved(copies: Sequence[Kept], allowed: float, now: float) -> Unsaved | No
     off = all(begin <= at < end for each in copies for begin, end in each.copy.off[-1:])
     if worked <= allowed and not off:
         return None
-    return Unsaved(last, silent, worked, allowed, len(copies))
+    return Unsaved(last, silent, worked, allowed)
 
 
 def _usual(copies: Sequence[Kept], now: float) -> bool:
