@@ -12,9 +12,9 @@ import promql_parser
 import pytest
 
 from esewatch.advice.alerts import FRESH, HELD, LEVELS, MORE, Level, expression, held
+from esewatch.advice.base.detail import DETAILS
 from esewatch.advice.base.finding import FINDINGS
 from esewatch.advice.checkdb import CHECK_FINDINGS
-from esewatch.advice.findings.details import DETAILS
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.window.window import ACTIONS
 from esewatch.cli import main

@@ -3,12 +3,13 @@
 The command, the HTTP interface and the metrics show the result of `advise` and judge nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from esewatch.advice.base.detail import Detail
 from esewatch.advice.base.finding import (
     IN_THE_LOG,
     PERSON,
@@ -23,7 +24,7 @@ from esewatch.advice.base.finding import (
     unexplained_error,
 )
 from esewatch.advice.base.staleness import stale_seconds
-from esewatch.advice.findings.details import Around, Detail, failing_devices, of_database
+from esewatch.advice.findings.details import Around, failing_devices, of_database
 from esewatch.advice.findings.late_passes import LatePasses, late_passes
 from esewatch.advice.findings.levels import most_buckets
 from esewatch.advice.findings.lone_instances import LoneInstance
@@ -73,10 +74,12 @@ from esewatch.advice.window.window import WindowAdvice, instance_advice, window_
 from esewatch.config import Policy, Settings, policy_for
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.instances.engine_errors import acknowledgements
+from esewatch.fold.instances.engine_errors import Dealt, acknowledgements
 from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Pass, State
+
+Told = TypeVar("Told", Finding, Detail)
 
 
 def needs_a_person(advice: Iterable[Judgement | LoneInstance]) -> bool:
@@ -108,6 +111,7 @@ class Judged(NamedTuple):
     forecasts: tuple[Forecast, ...]
     findings: tuple[Finding, ...]
     late: LatePasses
+    details: tuple[Detail, ...]
 
 
 class Judging(NamedTuple):
@@ -141,21 +145,17 @@ def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
     copy = as_copy(of, policy)
     deadline = verification_deadline(copy)
     window = window_advice(of, policy, now)
-    missing = (
-        stalled_scan(of, held),
-        switched_off(of, held),
-        overdue_defrag(of, held),
-        missing_restorable_copy(of, policy, held),
-    )
-    drift = ratio_drift(of, now)
+    missing = (stalled_scan(of, held), switched_off(of, held), overdue_defrag(of, held))
+    beside = (ratio_drift(of, now), missing_restorable_copy(of, policy, held))
     forecasts = _forecasts(of, policy, deadline, now)
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
         window,
         forecasts,
-        (*found_in_window(of, window.rule, now), *filter(None, (*missing, drift))),
+        (*found_in_window(of, window.rule, now), *filter(None, missing)),
         late_passes(of, forecasts, held),
+        tuple(filter(None, beside)),
     )
 
 
@@ -175,46 +175,79 @@ def together(
     staggered = _staggered(state, settings, known, entries, now)
     unsaved = _without_backup(state, settings, judged, silent, now)
     slow, small = slowing_backups(state, known, now), small_caches(state, settings, known, now)
-    for key, finding in chain(unsaved.items(), slow.items(), small.items()):
+    for key, finding in chain(slow.items(), small.items()):
         staggered.findings.setdefault(key, []).append(finding)
-    blind = blind_computers(state.sources.values())
-    acknowledged = acknowledgements(state.databases.values())
-    failing = failing_devices(known.values(), _devices(state, settings, known), now)
-    most = most_buckets((state.databases[key] for key in known), settings)
-    made = []
-    for key, each in known.items():
-        entry = state.databases[key]
-        owner = instance_key(entry)
-        instance, dealt = state.instances.get(owner), acknowledged(owner)
-        risk = at_risk(instance, dealt, most.get(owner), now, entry)
-        risk = risk if each.tier == "watched" else None
-        own = (*judged[key].findings, *staggered.findings.get(key, ()), *filter(None, (risk,)))
-        told = _certain(own, behind=each.computer in blind)
-        others = told if (silent_now := unheard[key]) is None else (*told, silent_now.finding)
-        policy, is_window = policy_for(settings, key[1], key[0]), each.model == "window"
-        late, changed = judged[key].late, windows[key].changed
-        findings = _findings(each, entries[key], others, now)
-        around = Around(entry, instance, entries[key], key in failing, late, findings, changed)
-        made.append(
-            _judgement(
-                judged[key],
-                entries[key],
-                windows[key],
-                findings,
-                now,
-                stale=blind.get(each.computer, ""),
-                details=of_database(each, around, now),
-                ratio=judged_ratio(instance, policy, windows[key]) if is_window else None,
-                collisions=staggered.collisions.get(key, ()),
-                slot=staggered.slots.get(key),
-            )
-        )
-    return tuple(made)
+    beside = _Beside(
+        state,
+        settings,
+        entries,
+        windows,
+        staggered,
+        {key: (each,) for key, each in unsaved.items()},
+        {key: each.finding for key, each in unheard.items() if each is not None},
+        blind_computers(state.sources.values()),
+        failing_devices(known.values(), _devices(state, settings, known), now),
+        acknowledgements(state.databases.values()),
+        most_buckets((state.databases[key] for key in known), settings),
+    )
+    return tuple(_one(key, judged[key], beside, now) for key in known)
 
 
-def _certain(findings: Sequence[Finding], *, behind: bool) -> list[Finding]:
+class _Staggered(NamedTuple):
+    findings: dict[DatabaseKey, list[Finding]]
+    collisions: Mapping[DatabaseKey, tuple[str, ...]]
+    slots: Mapping[DatabaseKey, ScanSlot]
+
+
+class _Beside(NamedTuple):
+    """Facts of all databases that the judgement of each needs."""
+
+    state: State
+    settings: Settings
+    entries: Mapping[DatabaseKey, Ledger]
+    windows: Mapping[DatabaseKey, WindowAdvice]
+    staggered: _Staggered
+    unsaved: Mapping[DatabaseKey, tuple[Detail]]
+    silent: Mapping[DatabaseKey, Finding]
+    blind: Mapping[str, str]
+    failing: Collection[DatabaseKey]
+    acknowledged: Callable[[tuple[str, str]], Dealt]
+    most_buckets: Mapping[tuple[str, str], int]
+
+
+def _one(key: DatabaseKey, own: Judged, beside: _Beside, now: float) -> Judgement:
+    state, settings = beside.state, beside.settings
+    of, entry, window = own.history, beside.entries[key], beside.windows[key]
+    database, owner = state.databases[key], instance_key(state.databases[key])
+    instance, stale = state.instances.get(owner), beside.blind.get(of.computer, "")
+    risk = None
+    if of.tier == "watched":
+        dealt, most = beside.acknowledged(owner), beside.most_buckets.get(owner)
+        risk = at_risk(instance, dealt, most, now, database)
+    told = (*own.findings, *beside.staggered.findings.get(key, ()), *filter(None, (risk,)))
+    silent = (beside.silent[key],) if key in beside.silent else ()
+    findings = _findings(of, entry, (*_certain(told, stale), *silent), now)
+    more = _certain((*own.details, *beside.unsaved.get(key, ())), stale)
+    failing = key in beside.failing
+    around = Around(database, instance, entry, failing, own.late, findings, window.changed, more)
+    policy, is_window = policy_for(settings, key[1], key[0]), of.model == "window"
+    return _judgement(
+        own,
+        entry,
+        window,
+        findings,
+        now,
+        stale=stale,
+        details=of_database(of, around, now),
+        ratio=judged_ratio(instance, policy, window) if is_window else None,
+        collisions=beside.staggered.collisions.get(key, ()),
+        slot=beside.staggered.slots.get(key),
+    )
+
+
+def _certain(findings: Sequence[Told], stale: str) -> list[Told]:
     """Some may be over where the logs are not read to their end."""
-    over = IN_THE_LOG if behind else frozenset()
+    over = IN_THE_LOG if stale else frozenset()
     return [found for found in findings if found.finding not in over]
 
 
@@ -224,7 +257,7 @@ def _without_backup(
     judged: Mapping[DatabaseKey, Judged],
     silent: Silences,
     now: float,
-) -> dict[DatabaseKey, Finding]:
+) -> dict[DatabaseKey, Detail]:
     kept = {}
     for key, each in judged.items():
         held = silent.held(state.databases[key], now)
@@ -339,12 +372,6 @@ def _devices(
             if (device := device_of(state.databases[key], volumes, settings)) is not None:
                 found[key] = device
     return found
-
-
-class _Staggered(NamedTuple):
-    findings: dict[DatabaseKey, list[Finding]]
-    collisions: Mapping[DatabaseKey, tuple[str, ...]]
-    slots: Mapping[DatabaseKey, ScanSlot]
 
 
 def _staggered(

@@ -7,9 +7,9 @@ What is held ends by a stated 0 alone, what is fresh with its agent, too (rules/
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from esewatch.advice.base.detail import DetailName
 from esewatch.advice.base.finding import FindingName
 from esewatch.advice.checkdb import CHECK_FINDINGS, CheckFinding
-from esewatch.advice.findings.details import DetailName
 
 Level = Literal["database", "ese_instance"]
 """The label, beside its computer, by which a finding is stated."""
@@ -79,7 +79,7 @@ FRESH: Mapping[str, Carried] = {
     "EseNoRestorableCopy": Carried("database", ["no_restorable_copy"], absent=True, one=True),
     "EseMaintenanceStopsEarly": Carried("database", ["stops_early", "backup_overlaps"], one=True),
     "EseScansCollide": Carried("database", ["scans_collide", "scans_do_not_fit"], one=True),
-    "EseDefragRatioDrift": Carried("database", ["ratio_drift"]),
+    "EseDefragRatioDrift": Carried("database", ["defrag_ratio_drift"]),
     "EseWindowAdviceChanged": Carried("database", ["window_advice_changed"]),
     "EseVersionBucketsHigh": Carried("ese_instance", ["version_buckets_high"]),
     "EseCheckpointDeep": Carried("ese_instance", ["checkpoint_deep"]),

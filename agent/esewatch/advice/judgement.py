@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from esewatch.advice.base.detail import Detail
 from esewatch.advice.base.finding import (
     DAMAGE_FINDINGS,
     DAMAGE_WORDS,
@@ -12,7 +13,6 @@ from esewatch.advice.base.finding import (
     counted,
 )
 from esewatch.advice.base.maintenance_model import Model
-from esewatch.advice.findings.details import Detail
 from esewatch.advice.findings.scan_schedule import ScanSlot
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import (

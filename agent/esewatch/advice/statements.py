@@ -109,7 +109,7 @@ def _instances(
             if table.pop(key, None) is not None:
                 yield key
         elif key in instances and key not in uncertain:
-            names = [f"{name} {severity}" for name, severity in instances[key]]
+            names = [f"{each.finding} {each.severity}" for each in instances[key]]
             if _replace(table, key, table.get(key), names, passed):
                 yield key
 

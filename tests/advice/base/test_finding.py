@@ -52,7 +52,6 @@ def one_of_each() -> list[Finding]:
         finding.not_restorable(NOW, "Log 11 is missing."),
         finding.only_other_copies_verified("passive", [("ex01", PROOF)]),
         finding.only_other_copies_verified("active", [("ex02", PROOF)]),
-        finding.ratio_drift(350.0, 1430.0),
         finding.restored_unproven([bad()], NOW),
         finding.scan_off(50 * DAY, NOW),
         finding.scan_stalled(NOW, 3 * DAY, 5000, 20_000),

@@ -12,7 +12,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate, standing
 from esewatch.config import CopyOf, DatabaseRule, Policy, Settings
-from esewatch.expose.pages.runbooks.runbook_links import _FINDINGS
+from esewatch.expose.pages.runbooks.runbook_links import _DETAILS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, CopyChecked, Coverage, Record
@@ -77,7 +77,7 @@ def told(
 
 
 def severities(found: Iterable[Judgement], name: str = "backup_missing") -> dict[str, str]:
-    told = ((each.computer, one) for each in found for one in each.findings)
+    told = ((each.computer, one) for each in found for one in each.details)
     return {computer: one.severity for computer, one in told if one.finding == name}
 
 
@@ -93,15 +93,14 @@ def test_a_backup_is_missing_when_its_time_is_over_until_one_completes() -> None
 
 def test_it_is_said_with_its_figures_and_asks_for_attention() -> None:
     (of,) = judged([*nights(40), *backup(20)], 23.5)
-    (found,) = of.findings
-    assert (of.verdict, found.finding) == ("look", "backup_missing")
+    (found,) = of.details
+    assert (of.verdict, of.findings, found.finding) == ("unproven", (), "backup_missing")
     assert found.sentence == (
         "no backup of it has completed for 3.5 days (last at 2007-07-06 13:20 UTC); the limit is"
         " 36 h; where none is needed, set backup_within: never"
     )
-    assert found.since == EPOCH + 20 * DAY
     assert ("backup_missing", "warning") in standing(of)
-    assert _FINDINGS["backup_missing"] == "EseBackupMissing"
+    assert _DETAILS["backup_missing"] == "EseBackupMissing"
 
 
 def test_the_newest_backup_of_any_kind_counts() -> None:
@@ -138,9 +137,8 @@ def test_a_database_of_exchange_that_was_never_backed_up_is_told(model: Any) -> 
     settings = Settings(databases=[DatabaseRule(match="*", model=model)])
     assert told(nights(40), 14.1, settings) == WARNED
     (of,) = judged(nights(40), 20, settings)
-    (found,) = [each for each in of.findings if each.finding == "backup_missing"]
+    (found,) = [each for each in of.details if each.finding == "backup_missing"]
     assert "for 20 days (none is known);" in found.sentence
-    assert found.since is None
 
 
 def test_where_backups_are_not_usual_one_is_missed_after_the_first() -> None:
@@ -199,7 +197,7 @@ def test_a_database_of_which_only_a_passive_copy_is_known_is_asked_for_one() -> 
     records = [*nights(40, "EX02"), *backup(20, computer="EX02")]
     assert told(records, 30, PAIR) == {"ex02": "warning"}
     (of,) = judged(records, 30, PAIR)
-    assert of.findings[-1].sentence.startswith(
+    assert of.details[-1].sentence.startswith(
         "no backup of it, or of a copy of it that is read here, has completed for 10 days"
     )
 
@@ -273,7 +271,7 @@ def test_of_what_is_off_it_is_information_by_the_calendar() -> None:
     stopped = [*nights(21), *backup(20), event(103, 21 * DAY + HOUR, database="")]
     assert told(stopped, 21.4) == {}
     (of,) = judged(stopped, 30)
-    (found,) = of.findings
+    (found,) = of.details
     assert (of.verdict, found.severity, found.sentence) == (
         "ok",
         "info",
@@ -356,12 +354,12 @@ def test_the_last_copy_that_would_mount_is_too_old_until_there_is_another_one() 
     assert told([*known, checked(27, "not_restorable")], 28.1, name=NO_COPY) == WARNED
     assert told([*known, checked(28, "replay_needed")], 28.1, name=NO_COPY) == {}
     (of,) = judged(known, 30)
-    (found,) = [each for each in of.findings if each.finding == NO_COPY]
+    (found,) = [each for each in of.details if each.finding == NO_COPY]
     assert found.sentence == (
         "no copy of it that would mount was found for 10 days (the last one is of 2007-07-06 13:20"
         " UTC); the limit is 8 days"
     )
-    assert _FINDINGS["no_restorable_copy"] == "EseNoRestorableCopy"
+    assert _DETAILS["no_restorable_copy"] == "EseNoRestorableCopy"
 
 
 def test_where_no_copy_ever_mounted_it_is_as_long_as_the_database_is_known() -> None:

@@ -17,7 +17,7 @@ def drift(
     """(read, freed) of each day, of the last 7 whole ones and of the 28 before."""
     known = [*days(28, *before, ago=8), *days(7, *latest, ago=1), *days(1, 9e9, 500)]
     found = ratio_drift(store(days=known, **changes), now)
-    assert found is None or (found.finding, found.severity) == ("ratio_drift", "info")
+    assert found is None or (found.finding, found.severity) == ("defrag_ratio_drift", "info")
     return "" if found is None else found.sentence
 
 

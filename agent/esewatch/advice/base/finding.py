@@ -20,7 +20,6 @@ from esewatch.fold.state.state import (
 )
 
 FindingName = Literal[
-    "backup_missing",
     "backup_overlaps",
     "backup_slows",
     "cache_small",
@@ -33,12 +32,10 @@ FindingName = Literal[
     "investigate",
     "logical_damage",
     "never_verified",
-    "no_restorable_copy",
     "not_heard",
     "not_restorable",
     "only_active_verified",
     "only_passive_verified",
-    "ratio_drift",
     "restored_unproven",
     "scan_off",
     "scan_stalled",
@@ -53,7 +50,7 @@ FindingName = Literal[
 ]
 FINDINGS: tuple[FindingName, ...] = get_args(FindingName)
 STALLED: FindingName = "scan_stalled"
-IN_THE_LOG: frozenset[FindingName] = frozenset(
+IN_THE_LOG: frozenset[str] = frozenset(
     {"backup_missing", "defrag_overdue", "no_restorable_copy", "scan_off", STALLED}
 )
 """The gap in the log, if it is read to its end."""
@@ -62,7 +59,6 @@ INFORMATION: frozenset[FindingName] = frozenset(
     {
         "backup_slows",
         "cache_small",
-        "ratio_drift",
         "scans_collide",
         "scans_do_not_fit",
         "unexplained_error",
@@ -281,18 +277,6 @@ def not_restorable(time: float, reason: str) -> Finding:
     )
 
 
-def no_restorable_copy(last: float, silent: float, allowed: float) -> Finding:
-    """None of its copies would mount that are younger than `silent` seconds, more than `allowed`;
-    `last`: the newest one that would, 0 where none is known."""
-    known = f"the last one is of {moment(last)}" if last else "none is known"
-    return Finding(
-        "no_restorable_copy",
-        f"no copy of it that would mount was found for {span(silent)} ({known}); the limit is"
-        f" {span(allowed)}",
-        since=last or None,
-    )
-
-
 def restored_unproven(pages: Iterable[BadPage], restored: float) -> Finding:
     """Bad pages of before a restore, which nothing has verified since; at least one."""
     known = counted_pages(list(pages), "known bad page", "known bad pages")
@@ -394,37 +378,6 @@ def defrag_overdue(completed: float | None, silent: float, allowed: float) -> Fi
     )
 
 
-class Unsaved(NamedTuple):
-    """A database of which no backup completed in time."""
-
-    last: float
-    """The end of its last backup, 0 where none is known. Epoch seconds."""
-    silent: float
-    """Seconds since then, or since it is known."""
-    at_work: float
-    """So many of them it was at work."""
-    allowed: float
-    """Seconds."""
-    replicated: bool = False
-    """It may have copies, of which other agents read some."""
-
-
-def backup_missing(found: Unsaved) -> Finding:
-    """Information of what is off and was not at work for longer than is allowed: it missed
-    nothing."""
-    subject = "it, or of a copy of it that is read here," if found.replicated else "it"
-    last = f"last at {moment(found.last)}" if found.last else "none is known"
-    missed = found.at_work > found.allowed
-    off = "" if missed else f", of which it was at work for {span(found.at_work)}"
-    return Finding(
-        "backup_missing",
-        f"no backup of {subject} has completed for {span(found.silent)} ({last}){off}; the limit is"
-        f" {span(found.allowed)}; where none is needed, set backup_within: never",
-        severity="warning" if missed else "info",
-        since=found.last or None,
-    )
-
-
 def cycles_torn(cycles: int) -> Finding:
     return Finding(
         "defrag_overdue",
@@ -519,16 +472,6 @@ def writes_at_risk(
     causes: tuple[Cause, ...] = (*errors, *((HUNG,) if hung else ()))
     told = f"its instance {', and '.join(parts)}"
     return Finding("writes_at_risk", told, causes, "critical" if severe else "warning", since)
-
-
-def ratio_drift(latest: float, before: float) -> Finding:
-    """Pages read for each page freed in 7 days, and in the 28 days before."""
-    return Finding(
-        "ratio_drift",
-        f"in 7 days online defragmentation read {latest:,.1f} pages for each page it freed,"
-        f" {latest / before:.2f} times the {before:,.1f} of the 28 days before",
-        severity="info",
-    )
 
 
 def cache_small(there: float, mailboxes: int, wanted: float) -> Finding:

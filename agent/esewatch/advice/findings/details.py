@@ -7,8 +7,9 @@ maintenance or of levels.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
+from esewatch.advice.base.detail import Detail, DetailName
 from esewatch.advice.base.finding import (
     HUNG_TOGETHER,
     HUNG_WITHIN,
@@ -37,29 +38,6 @@ from esewatch.fold.state.acknowledgements import REPAIR, up_to
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import BAD_KINDS, Database, EngineErrorKind, Instance, State
 
-DetailName = Literal[
-    "checkpoint_deep",
-    "copy_behind",
-    "corrected_page",
-    "database_full",
-    "defrag_incomplete",
-    "disk_full",
-    "engine_failure",
-    "hung_io",
-    "index_out_of_date",
-    "io_error",
-    "known_bad_page",
-    "log_disk_low",
-    "log_sequence_halted",
-    "maintenance_error",
-    "recovery_failed",
-    "revert_snapshot",
-    "verification_at_risk",
-    "version_buckets_high",
-    "version_store_full",
-    "window_advice_changed",
-]
-DETAILS: tuple[DetailName, ...] = get_args(DetailName)
 OF_ENGINE: Mapping[EngineErrorKind, tuple[DetailName, Severity]] = {
     "io": ("io_error", "critical"),
     "log_sequence": ("log_sequence_halted", "critical"),
@@ -80,11 +58,6 @@ MANY_CORRECTED = 3
 DAY = 86400.0
 
 
-class Detail(NamedTuple):
-    finding: DetailName
-    severity: Severity
-
-
 InstanceKey = tuple[str, str]
 """Computer, and name in lower case."""
 OfInstances = Mapping[InstanceKey, tuple[Detail, ...]]
@@ -103,6 +76,8 @@ class Around(NamedTuple):
     findings: Sequence[Finding] = ()
     changed: bool = False
     """The advice for its window is news."""
+    more: Sequence[Detail] = ()
+    """Those that have a sentence of their own."""
 
 
 def of_database(of: History, around: Around, now: float) -> tuple[Detail, ...]:
@@ -127,7 +102,7 @@ def of_database(of: History, around: Around, now: float) -> tuple[Detail, ...]:
         there |= dict.fromkeys(_of_maintenance(of, around), "warning")
         if around.changed:
             there["window_advice_changed"] = "info"
-    return capped(there, of.tier)
+    return tuple(sorted((*capped(there, of.tier), *around.more)))
 
 
 def _of_maintenance(of: History, around: Around) -> Iterator[DetailName]:

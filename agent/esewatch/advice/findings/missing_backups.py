@@ -8,7 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from esewatch.advice.base.finding import Finding, Unsaved, backup_missing, no_restorable_copy
+from esewatch.advice.base.detail import Detail
+from esewatch.advice.base.finding import moment, span
 from esewatch.advice.base.time_at_work import at_work
 from esewatch.advice.history.copies import REPLICATED, copies_of
 from esewatch.advice.history.history import History
@@ -27,8 +28,21 @@ class Kept(NamedTuple):
     """While its computer is silent, its absences are judged as of then."""
 
 
-def missing_backups(known: Mapping[DatabaseKey, Kept], now: float) -> dict[DatabaseKey, Finding]:
-    """The findings of the watched databases as of `now`."""
+class Unsaved(NamedTuple):
+    """A database of which no backup completed in time."""
+
+    last: float
+    """The end of its last backup, 0 where none is known. Epoch seconds."""
+    silent: float
+    """Seconds since then, or since it is known."""
+    at_work: float
+    """So many of them it was at work."""
+    allowed: float
+    """Seconds."""
+
+
+def missing_backups(known: Mapping[DatabaseKey, Kept], now: float) -> dict[DatabaseKey, Detail]:
+    """The details of the watched databases as of `now`."""
     shared = _shared(known, now)
     found = {}
     for key, own in known.items():
@@ -36,17 +50,17 @@ def missing_backups(known: Mapping[DatabaseKey, Kept], now: float) -> dict[Datab
         if own.copy.tier == "watched" and allowed < math.inf and own.copy.off != NEVER:
             missing = _unsaved(shared.get(key, [own]), allowed, now)
             if missing is not None:
-                found[key] = backup_missing(missing._replace(replicated=key in shared))
+                found[key] = _backup_missing(missing, replicated=key in shared)
     return found
 
 
-def missing_restorable_copy(of: History, policy: Policy, now: float) -> Finding | None:
-    """The finding of a database whose copies are judged (page_scan with check: recovery)."""
+def missing_restorable_copy(of: History, policy: Policy, now: float) -> Detail | None:
+    """The detail of a database whose copies are judged (page_scan with check: recovery)."""
     known = 0 < of.first_seen <= now - KNOWN_LONG
     if of.copy_verdict is None or of.tier != "watched" or of.off == NEVER or not known:
         return None
     silent, allowed = now - (of.restorable or of.first_seen), policy.restorable_within
-    return no_restorable_copy(of.restorable, silent, allowed) if silent > allowed else None
+    return _no_restorable_copy(of.restorable, silent, allowed) if silent > allowed else None
 
 
 def _unsaved(copies: Sequence[Kept], allowed: float, now: float) -> Unsaved | None:
@@ -104,3 +118,28 @@ def _is_one(group: Sequence[Kept], now: float) -> bool:
         and not any(now - DAY < time for time in each.history.role_changes)
     ]
     return len(active) <= 1 and len({each.copy.computer for each in group}) == len(group)
+
+
+def _backup_missing(found: Unsaved, *, replicated: bool) -> Detail:
+    """Information of what is off and was not at work for longer than is allowed: it missed nothing.
+    `replicated`: it may have copies, of which other agents read some."""
+    subject = "it, or of a copy of it that is read here," if replicated else "it"
+    last = f"last at {moment(found.last)}" if found.last else "none is known"
+    missed = found.at_work > found.allowed
+    off = "" if missed else f", of which it was at work for {span(found.at_work)}"
+    return Detail(
+        "backup_missing",
+        "warning" if missed else "info",
+        f"no backup of {subject} has completed for {span(found.silent)} ({last}){off}; the limit is"
+        f" {span(found.allowed)}; where none is needed, set backup_within: never",
+    )
+
+
+def _no_restorable_copy(last: float, silent: float, allowed: float) -> Detail:
+    known = f"the last one is of {moment(last)}" if last else "none is known"
+    return Detail(
+        "no_restorable_copy",
+        "warning",
+        f"no copy of it that would mount was found for {span(silent)} ({known}); the limit is"
+        f" {span(allowed)}",
+    )

@@ -116,6 +116,9 @@ def _paragraph(advice: Judgement, explain: bool) -> Iterator[str]:
         yield f"  {reason}"
     for found in advice.findings:
         yield f"  ! {found.finding}: {found.sentence}."
+    for each in advice.details:
+        if each.sentence:
+            yield f"  - {each.finding}: {each.sentence}."
     if advice.slot is not None:
         yield f"  Scan it from {moment(advice.slot.start)} to {moment(advice.slot.end)} instead."
     for told in advice.forecasts:

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client.core import Metric
 
 from esewatch.advice.advise import advise
+from esewatch.advice.base.detail import Detail
 from esewatch.advice.base.finding import FINDINGS, Finding
-from esewatch.advice.findings.details import Detail
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.history.ledger import Deadline

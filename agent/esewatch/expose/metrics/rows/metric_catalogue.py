@@ -8,9 +8,9 @@ To add a metric: one row here, and the line that measures it.
 from collections.abc import Iterable
 from typing import get_args
 
+from esewatch.advice.base.detail import DETAILS
 from esewatch.advice.base.finding import FINDINGS
 from esewatch.advice.checkdb import CHECK_FINDINGS
-from esewatch.advice.findings.details import DETAILS
 from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.window.window import ACTIONS, REASONS
 from esewatch.expose.metrics.rows.metric_row import MetricRow, rows

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from esewatch.advice.base.detail import DetailName
 from esewatch.advice.base.finding import Cause, Finding, FindingName
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.summary import stale_runbooks
@@ -25,14 +26,11 @@ _NAMED_ONLY: Mapping[DamageKind, str] = {
 }
 """Damage that has no finding of its own: `investigate` names it."""
 _FINDINGS: Mapping[FindingName, str] = {
-    "backup_missing": "EseBackupMissing",
     "backup_overlaps": "EseMaintenanceStopsEarly",
     "cache_small": "EseLatencyHigh",
-    "ratio_drift": "EseDefragRatioDrift",
     "defrag_overdue": "EseDefragIncomplete",
     "engine_failure": "EseEngineFailure",
     "never_verified": "EseVerificationOverdue",
-    "no_restorable_copy": "EseNoRestorableCopy",
     "not_heard": "EsewatchComputerSilent",
     "not_restorable": "EseNoRestorableCopy",
     "only_active_verified": "EseVerificationOverdue",
@@ -47,6 +45,12 @@ _FINDINGS: Mapping[FindingName, str] = {
     "verification_overdue": "EseVerificationOverdue",
     "verification_unreadable": "EseVerificationOverdue",
 }
+_DETAILS: Mapping[DetailName, str] = {
+    "backup_missing": "EseBackupMissing",
+    "defrag_ratio_drift": "EseDefragRatioDrift",
+    "no_restorable_copy": "EseNoRestorableCopy",
+}
+"""Those that no finding sums up."""
 _RISKS: Mapping[Cause, str] = {
     "log_sequence": "EseLogSequenceHalted",
     "recovery": "EseRecoveryFailed",
@@ -73,6 +77,8 @@ def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:
             found.append("EseIoError")
         elif finding in _FINDINGS:
             found.append(_FINDINGS[finding])
+    details = figures.advice.details if figures.advice is not None else ()
+    found += [_DETAILS[each.finding] for each in details if each.finding in _DETAILS]
     found += stale_runbooks(figures.stale)
     for forecast in figures.advice.forecasts if figures.advice is not None else ():
         if forecast.late:
