@@ -124,7 +124,8 @@ def of_prometheus(url: str) -> set[Alert]:
         holds = [
             rule["for"]
             for rule in shipped()
-            if (rule["alert"], rule["labels"]["severity"]) == (name, severity) and "for" in rule
+            if (rule["alert"], rule.get("labels")) == (name, {"severity": severity})
+            and "for" in rule
         ]
         state = "firing" if alert["state"] == "firing" else f"after {holds[0]}"
         named = found.setdefault((name, severity, state), set())

@@ -12,7 +12,8 @@ from typing import Any
 
 import promql_parser
 
-from tests.rules.expressions import ROOT, document_of
+from esewatch.advice.alerts import HELD
+from tests.rules.expressions import ROOT, document_of, severities_of
 from tests.rules.promtool import TESTS, asked, prepare, run
 
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
@@ -53,7 +54,7 @@ def lacks(name: str, root: Path = ROOT, cases: Iterable[Path] = TESTS) -> list[s
     found = []
     for path, rule in rules:
         found += [f"alerts/{path.name}: {what}" for what in _of_rule(name, rule)]
-    severities = {rule.get("labels", {}).get("severity") for _, rule in rules}
+    severities = {each for _, rule in rules for each in _severities(rule)}
     found += [
         f"docs/runbooks/{name}.md: {what}"
         for what in _of_runbook(name, head_line(severities, rules[0][0].stem), root)
@@ -73,7 +74,7 @@ def lacks(name: str, root: Path = ROOT, cases: Iterable[Path] = TESTS) -> list[s
 def _of_rule(name: str, rule: dict[str, Any]) -> Iterator[str]:
     if OPEN in str(rule):
         yield f"replace the text after {OPEN!r}"
-    if rule.get("labels", {}).get("severity") not in SEVERITIES:
+    if not {*_severities(rule)} <= {*SEVERITIES}:
         yield f"labels: severity is one of {', '.join(SEVERITIES)}"
     notes = rule.get("annotations", {})
     for key in ("summary", "description", "runbook_url", "dashboard_url"):
@@ -132,7 +133,19 @@ def _of_runbook(name: str, head: str, root: Path) -> Iterator[str]:
 
 
 def _of_cases(rule: dict[str, Any], documents: Iterable[dict[str, Any]]) -> Iterator[str]:
-    name, severity = rule["alert"], rule.get("labels", {}).get("severity")
+    for severity in _severities(rule):
+        yield from _of_severity(rule["alert"], severity, documents)
+
+
+def _severities(rule: dict[str, Any]) -> list[str | None]:
+    """None where it has none and carries no finding."""
+    known = rule.get("labels") or rule.get("alert") not in HELD
+    return [rule.get("labels", {}).get("severity")] if known else [*severities_of(rule)]
+
+
+def _of_severity(
+    name: str, severity: str | None, documents: Iterable[dict[str, Any]]
+) -> Iterator[str]:
     groups = [
         [_fires(case, severity) for case in sorted(cases, key=_seconds)]
         for document in documents

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import promql_parser
 import yaml
 
+from esewatch.advice.alerts import HELD, held_expression, severities
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "rules" / "examples"
 """Rules that nobody loads as they are."""
@@ -87,6 +89,24 @@ def recording_rules() -> list[dict[str, Any]]:
 def alerts() -> list[dict[str, Any]]:
     """The alerting rules of all files; an alert with two severities is two of them."""
     return [rule for path in ALERT_FILES for rule in rules_of(path)]
+
+
+def severities_of(rule: dict[str, Any]) -> list[str]:
+    """Those that an alert may have: its own, else those of the findings that it carries."""
+    if own := rule.get("labels", {}).get("severity"):
+        return [own]
+    carried = [of for of in HELD[rule["alert"]] if held_expression(of) == rule["expr"].strip()]
+    return sorted({each for of in carried for name in of.findings for each in severities(name)})
+
+
+def name_and_severity(rule: dict[str, Any]) -> str:
+    """Of an alert, for the name of a test."""
+    return f"{rule['alert']}-{'-'.join(severities_of(rule))}"
+
+
+def kinds() -> list[tuple[str, str]]:
+    """Each alert with each of its severities."""
+    return sorted({(rule["alert"], each) for rule in alerts() for each in severities_of(rule)})
 
 
 def recorded() -> set[str]:

@@ -9,7 +9,7 @@ that says nothing of it, `_` no agent at all.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from esewatch.advice.alerts import HELD, MORE, Level
+from esewatch.advice.alerts import HELD, MORE, Level, severities
 
 MINUTES = 10
 HOURS = 60 // MINUTES
@@ -42,18 +42,19 @@ class Latched(NamedTuple):
         return {**COMPUTER, **SUBJECTS[self.level], **told}
 
 
-def table(severities: dict[str, set[str]]) -> Iterator[Latched]:
+def table() -> Iterator[Latched]:
     """Each alert that carries a finding alone, with each finding at each of its severities."""
     for alert in sorted(HELD.keys() - MORE):
-        of = HELD[alert]
-        for severity in sorted(severities[alert]):
+        for of in HELD[alert]:
             for finding in of.findings:
-                yield Latched(alert, severity, of.level, finding)
+                for severity in severities(finding):
+                    yield Latched(alert, severity, of.level, finding)
 
 
 GROUPS = [
     "esewatch-checkdb",
-    *(f"esewatch-{about}{part}" for about in ("integrity", "engine") for part in ("", "-warnings")),
+    "esewatch-engine",
+    "esewatch-integrity",
 ]
 """Of the alerts."""
 
@@ -192,10 +193,10 @@ def labels(of: Latched) -> Iterator[Story]:
     yield told
 
 
-def documents(severities: dict[str, set[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def documents() -> Iterator[tuple[str, dict[str, Any]]]:
     """The test files, one an alert, each with a name."""
     rows: dict[str, list[Latched]] = {}
-    for of in table(severities):
+    for of in table():
         rows.setdefault(of.alert, []).append(of)
     for alert, carried in rows.items():
         yield (

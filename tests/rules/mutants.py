@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import promql_parser as ql
 import yaml
 
-from tests.rules.expressions import document_of
+from tests.rules.expressions import document_of, severities_of
 from tests.rules.needed import FILES, dependents, name_of, needed, rules_in, seconds
 from tests.rules.promtool import TESTS, run, without_texts
 
@@ -111,7 +111,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     for index, rule in enumerate(rules_in(document_of(path))):
         label = name_of(rule)
         if "alert" in rule:
-            label = f"{label} ({rule['labels']['severity']})"
+            label = f"{label} ({', '.join(severities_of(rule))})"
         yield Mutant(path, index, label, "expression gone", {**rule, "expr": NEVER})
         for change, expression in changed_expressions(rule["expr"]):
             yield Mutant(path, index, label, change, {**rule, "expr": expression})

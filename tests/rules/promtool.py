@@ -81,10 +81,7 @@ def _made() -> tuple[Path, ...]:
     folder = Path(tempfile.mkdtemp(prefix="esewatch-cases-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     files = []
-    severities: dict[str, set[str]] = {}
-    for rule in alerts():
-        severities.setdefault(rule["alert"], set()).add(rule["labels"]["severity"])
-    for name, document in (*latched.documents(severities), *fresh.documents(alerts())):
+    for name, document in (*latched.documents(), *fresh.documents(alerts())):
         document["rule_files"] = [str((FOLDER / file).resolve()) for file in document["rule_files"]]
         files.append(folder / f"{name}_test.yml")
         write(document, files[-1])

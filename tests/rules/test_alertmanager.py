@@ -16,7 +16,7 @@ import yaml
 
 from esewatch.advice.alerts import HELD
 from tests.e2e.harness import Server, Webhook, get, start_alertmanager, wait_for
-from tests.rules.expressions import ROOT, alerts
+from tests.rules.expressions import ROOT, kinds
 from tests.support.each import of_each
 from tests.support.patience import PATIENCE
 from tests.support.tools import require
@@ -25,7 +25,7 @@ EXAMPLE = ROOT / "alerts" / "alertmanager" / "alertmanager.yml"
 RECEIVERS = {"critical": "page", "warning": "ticket", "info": "digest", "none": "dead-man"}
 ABOUT_PAGES = re.compile(r"Ese.*(Page|Corruption|Divergence).*")
 NEVER_INHIBITED = re.compile(ABOUT_PAGES.pattern + "|Ese(RecoveryFailed|LogSequenceHalted)")
-KINDS = sorted({(rule["alert"], rule["labels"]["severity"]) for rule in alerts()})
+KINDS = kinds()
 NEW = [("EseNewlyMade", "critical"), ("EseNewBadPages", "critical"), ("EseNewThing", "warning")]
 
 
@@ -109,8 +109,12 @@ def test_only_critical_alerts_about_pages_are_sent_without_waiting(
 
 def test_alerts_about_pages_and_copies_are_known_by_their_names() -> None:
     about = {"known_bad_page", "corrected_page", "logical_damage", "copy_divergence"}
-    of_databases = {alert: of for alert, of in HELD.items() if of.level == "database"}
-    carried = {alert for alert, of in of_databases.items() if not about.isdisjoint(of.findings)}
+    carried = {
+        alert
+        for alert, rules in HELD.items()
+        for of in rules
+        if of.level == "database" and not about.isdisjoint(of.findings)
+    }
 
     assert len(carried) == len(about)
     assert [name for name in carried if not ABOUT_PAGES.fullmatch(name)] == []
@@ -331,12 +335,12 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], bool]] = {
     ),
     "a computer that no agent tells of, a suspect copy": (
         GONE,
-        {"alertname": "EseCopySuspect", "severity": "warning", "kind": "suspect", **DB},
+        {"alertname": "EseCopyDivergence", "severity": "warning", "finding": "copy_suspect", **DB},
         False,
     ),
     "a computer that no agent tells of, an index out of date": (
         GONE,
-        {"alertname": "EseIndexOutOfDate", "severity": "warning", "kind": "index", **DB},
+        {"alertname": "EseEngineFailure", "severity": "warning", **DB},
         False,
     ),
     "a bad page, a copy that diverged": (

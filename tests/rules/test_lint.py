@@ -13,8 +13,10 @@ from tests.rules.expressions import (
     ROOT,
     RUNBOOKS,
     alerts,
+    name_and_severity,
     recorded,
     recording_rules,
+    severities_of,
     unknown,
     uses,
 )
@@ -38,7 +40,7 @@ RULES = [*recording_rules(), *alerts()]
 
 
 def name_of(rule: dict[str, Any]) -> str:
-    return str(rule.get("record") or f"{rule['alert']}-{rule['labels']['severity']}")
+    return str(rule.get("record") or name_and_severity(rule))
 
 
 each_rule = of_each(RULES, name_of)
@@ -69,7 +71,7 @@ def test_each_hold_time_is_a_duration(rule: dict[str, Any]) -> None:
 
 @each_alert
 def test_each_template_names_labels_that_the_alert_has(rule: dict[str, Any]) -> None:
-    for text in [*rule["annotations"].values(), *rule["labels"].values()]:
+    for text in [*rule["annotations"].values(), *rule.get("labels", {}).values()]:
         assert list(lint.strange_labels(text, rule["expr"])) == []
 
 
@@ -99,7 +101,8 @@ def test_each_alert_says_one_thing_and_not_too_much(rule: dict[str, Any]) -> Non
 
 @each_alert
 def test_each_alert_has_no_label_but_its_severity(rule: dict[str, Any]) -> None:
-    assert set(rule["labels"]) == {"severity"}
+    assert set(rule.get("labels", {})) <= {"severity"}
+    assert severities_of(rule)
 
 
 def test_no_two_rules_ask_the_same() -> None:
@@ -120,7 +123,11 @@ def test_no_two_rules_ask_the_same() -> None:
 
 
 def test_no_two_rules_have_the_same_name_and_severity() -> None:
-    names = Counter(map(name_of, RULES))
+    """What is held of databases and of instances has rules of its own."""
+    names = Counter(
+        (name_of(rule), "" if "labels" in rule else rule["expr"].partition(":")[0])
+        for rule in RULES
+    )
 
     assert [name for name, count in names.items() if count > 1] == []
 

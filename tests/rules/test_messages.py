@@ -7,7 +7,6 @@ its words. Read the difference before you keep it: `make golden`.
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.expressions import ROOT, alerts, document_of
+from tests.rules.expressions import ROOT, alerts, document_of, kinds, severities_of
 from tests.rules.promtool import TESTS, prepare, run
 
 LINKS = re.compile(r"site:esewatch_links:info|esewatch_web_info|ese_finding\{finding=%q")
@@ -24,11 +23,12 @@ GOLDEN = ROOT / "tests" / "golden" / "messages" / "alerts"
 FILES = {path.stem: path for path in TESTS}
 _GOT = re.compile(r"got:\[\s*(.*?)\n\s*\]", re.DOTALL)
 _ALERT = re.compile(r"Labels:\{(.*?)\}\n\s*Annotations:\{(.*?)\}(?=,?\n|,?$)", re.DOTALL)
-_BRANCH = re.compile(r"(if|with) (eq )?\$labels")
+_BRANCH = re.compile(r"(if|with) (eq |ne )?\$labels(?!\.severity)")
 _CONDITION = re.compile(r"\{\{-?\s*(?:else\s+)?(?:if|with|range)\s(.*?)\}\}", re.DOTALL)
 _MORE = re.compile(r"\$value|\bquery\b")
 _LABEL = re.compile(r"\$labels\.(\w+)")
 _FIGURES = re.compile(r"[\d.]+([dhms%]|ms)?\b| ")
+_REPORTERS = re.compile(r"Reported by( [\w.]+:\d+)*")
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*")')
 
 
@@ -44,11 +44,18 @@ def firing(
 
 
 Key = tuple[str, str]
-KEYS = [(rule["alert"], rule["labels"]["severity"]) for rule in alerts()]
-MANY_WORDED = {key for key, count in Counter(KEYS).items() if count > 1} | {
-    key
-    for key, rule in zip(KEYS, alerts(), strict=True)
-    if _BRANCH.search(str(rule["annotations"]))
+SUBJECT = {"computer", "database", "database_name", "ese_instance", "instance", "source", "name"}
+"""Labels whose values stand in descriptions."""
+NOTES: dict[Key, list[str]] = {
+    (name, severity): [
+        str(rule["annotations"])
+        for rule in alerts()
+        if rule["alert"] == name and severity in severities_of(rule)
+    ]
+    for name, severity in kinds()
+}
+MANY_WORDED = {
+    key for key, notes in NOTES.items() if len(notes) > 1 or any(map(_BRANCH.search, notes))
 }
 """Those that say different things: of several rules, or as a label has it."""
 
@@ -56,9 +63,7 @@ MANY_WORDED = {key for key, count in Counter(KEYS).items() if count > 1} | {
 @cache
 def deciding(key: Key) -> set[str] | None:
     """The labels that alone decide which words come; None where something else decides, too."""
-    notes = [
-        str(rule["annotations"]) for rule, its in zip(alerts(), KEYS, strict=True) if its == key
-    ]
+    notes = NOTES[key]
     found = [each for each in _CONDITION.findall(notes[0]) if not LINKS.search(each)]
     if len(notes) > 1 or any("$labels." not in each or _MORE.search(each) for each in found):
         return None
@@ -95,7 +100,7 @@ CHOSEN = chosen()
 def test_each_alert_has_its_words_asserted() -> None:
     told = {key for keys in CHOSEN.values() for key in keys}
 
-    assert told == set(KEYS)
+    assert told == NOTES.keys()
 
 
 def test_no_stored_message_is_left_over() -> None:
@@ -129,8 +134,10 @@ def answers(
 
 
 def wording(labels: dict[str, str], description: str) -> str:
-    """The description without names and figures."""
-    for value in sorted(labels.values(), key=len, reverse=True):
+    """The description without names and figures, and without those that report it."""
+    description = _REPORTERS.sub("", description)
+    named = [labels[name] for name in SUBJECT & labels.keys()]
+    for value in sorted(named, key=len, reverse=True):
         description = description.replace(value, "")
     return _FIGURES.sub("", description)
 

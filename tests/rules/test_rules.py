@@ -11,7 +11,16 @@ from typing import Any, get_args
 import promql_parser
 import pytest
 
-from esewatch.advice.alerts import FRESH, HELD, LEVELS, MORE, Level, expression, held
+from esewatch.advice.alerts import (
+    FRESH,
+    HELD,
+    LEVELS,
+    MORE,
+    Level,
+    fresh_expression,
+    held,
+    held_expression,
+)
 from esewatch.advice.base.detail import DETAILS
 from esewatch.advice.base.finding import FINDINGS
 from esewatch.advice.checkdb import CHECK_FINDINGS
@@ -33,10 +42,13 @@ from tests.rules.expressions import (
     alerts,
     document_of,
     golden,
+    kinds,
     made_labels,
+    name_and_severity,
     recorded,
     recording_rules,
     rules_of,
+    severities_of,
     subject,
     unknown,
     uses,
@@ -106,12 +118,8 @@ FIRE_WITHOUT_SERIES = {"EsewatchDown", "EsewatchGone"}
 """Alerts whose point is that their series is gone."""
 
 
-def name_and_severity(rule: dict[str, Any]) -> str:
-    return f"{rule['alert']}-{rule['labels']['severity']}"
-
-
 ALERTS = sorted({rule["alert"] for rule in alerts()})
-TIMED = [rule for rule in alerts() if rule["alert"] != "Watchdog"]
+TIMED = [(name, severity) for name, severity in kinds() if name != "Watchdog"]
 """Alerts that begin and end."""
 
 
@@ -144,12 +152,22 @@ def test_an_alert_that_carries_a_finding_judges_nothing(alert: str) -> None:
     found = [rule for rule in alerts() if rule["alert"] == alert]
 
     assert found
-    for rule in found:
-        if alert in MORE:
-            carried, _, _ = expression(alert, rule["labels"]["severity"]).partition(",severity")
+    if alert in FRESH:
+        for rule in found:
+            severity = rule["labels"]["severity"]
+            fresh = fresh_expression(FRESH[alert], severity)
+            if alert in MORE:
+                assert fresh.partition(",severity")[0] in rule["expr"]
+            else:
+                assert rule["expr"].strip() == fresh
+    elif alert in MORE:
+        for rule in found:
+            carried = f"{HELD[alert][0].level}:ese_finding:held"
             assert rule["labels"]["severity"] == "critical" or carried in rule["expr"]
-        else:
-            assert rule["expr"].strip() == expression(alert, rule["labels"]["severity"])
+    else:
+        assert [each for rule in found for each in rule if each in ("for", "labels")] == []
+        expected = map(held_expression, HELD[alert])
+        assert sorted(rule["expr"].strip() for rule in found) == sorted(expected)
 
 
 @of_each(LEVELS)
@@ -228,7 +246,7 @@ def test_each_alert_has_what_a_person_needs(rule: dict[str, Any]) -> None:
     notes = rule["annotations"]
 
     assert set(notes) == {"summary", "description", "runbook_url", "dashboard_url"}
-    assert rule["labels"]["severity"] in SEVERITIES
+    assert {*severities_of(rule)} <= SEVERITIES
     assert notes["summary"].endswith(".")
     assert "{{" not in notes["summary"]
     assert notes["runbook_url"] == RUNBOOK_BASE + runbook_end(rule["alert"], notes["dashboard_url"])
@@ -321,10 +339,10 @@ def test_each_command_a_person_is_told_to_run_exists(capsys: pytest.CaptureFixtu
         assert f"usage: esewatch {' '.join(words)}" in capsys.readouterr().out
 
 
-@of_each(alerts(), name_and_severity)
-def test_each_alert_has_a_firing_and_a_silent_case(rule: dict[str, Any]) -> None:
-    cases = [case for case in cases_of("alert_rule_test") if case["alertname"] == rule["alert"]]
-    severity = rule["labels"]["severity"]
+@of_each(kinds(), "-".join)
+def test_each_alert_has_a_firing_and_a_silent_case(kind: tuple[str, str]) -> None:
+    name, severity = kind
+    cases = [case for case in cases_of("alert_rule_test") if case["alertname"] == name]
     fires = [
         alert
         for case in cases
@@ -338,7 +356,7 @@ def test_each_alert_has_a_firing_and_a_silent_case(rule: dict[str, Any]) -> None
     ]
 
     assert fires
-    assert silent or rule["alert"] == "Watchdog"
+    assert silent or name == "Watchdog"
 
 
 def groups_about(name: str) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -359,12 +377,12 @@ def severities(case: dict[str, Any]) -> set[str]:
     return {alert["exp_labels"]["severity"] for alert in case["exp_alerts"]}
 
 
-@of_each(TIMED, name_and_severity)
-def test_each_alert_has_a_case_that_ends(rule: dict[str, Any]) -> None:
-    severity = rule["labels"]["severity"]
+@of_each(TIMED, "-".join)
+def test_each_alert_has_a_case_that_ends(kind: tuple[str, str]) -> None:
+    name, severity = kind
     ends = [
         group["name"]
-        for group, cases in groups_about(rule["alert"])
+        for group, cases in groups_about(name)
         for before, after in pairwise(cases)
         if severity in severities(before) and severity not in severities(after)
     ]
@@ -372,12 +390,12 @@ def test_each_alert_has_a_case_that_ends(rule: dict[str, Any]) -> None:
     assert ends
 
 
-@of_each(TIMED, name_and_severity)
-def test_each_alert_has_a_case_that_is_silent_before_it_fires(rule: dict[str, Any]) -> None:
-    severity = rule["labels"]["severity"]
+@of_each(TIMED, "-".join)
+def test_each_alert_has_a_case_that_is_silent_before_it_fires(kind: tuple[str, str]) -> None:
+    name, severity = kind
     begins = [
         group["name"]
-        for group, cases in groups_about(rule["alert"])
+        for group, cases in groups_about(name)
         for before, after in pairwise(cases)
         if severity not in severities(before) and severity in severities(after)
     ]
@@ -385,7 +403,7 @@ def test_each_alert_has_a_case_that_is_silent_before_it_fires(rule: dict[str, An
     assert begins
 
 
-each_timed = pytest.mark.parametrize("name", sorted({rule["alert"] for rule in TIMED}))
+each_timed = pytest.mark.parametrize("name", sorted({name for name, _ in TIMED}))
 
 
 @each_timed

@@ -4,24 +4,23 @@ The rules in `alerts/` are held to this table: each says what an agent stated, a
 What is held ends by a stated 0 alone, what is fresh with its agent, too (rules/findings.rules.yml).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from esewatch.advice.base.detail import DetailName
-from esewatch.advice.base.finding import FindingName
+from esewatch.advice.base.finding import FindingName, Severity
 from esewatch.advice.checkdb import CHECK_FINDINGS, CheckFinding
 
 Level = Literal["database", "ese_instance"]
 """The label, beside its computer, by which a finding is stated."""
-SEVERITIES = ("critical", "warning")
+SEVERITIES: Sequence[Severity] = ("critical", "warning")
 LEVELS: tuple[Level, ...] = ("database", "ese_instance")
-
 
 Name = FindingName | DetailName | CheckFinding
 
 
 class Carried(NamedTuple):
-    """The findings of an alert."""
+    """The findings of a rule of an alert."""
 
     level: Level
     findings: Sequence[Name]
@@ -34,25 +33,29 @@ class Carried(NamedTuple):
     """The series of copies of which another one may not have it, or has the alert instead."""
 
 
-HELD: Mapping[str, Carried] = {
-    "EseKnownBadPage": Carried("database", ["known_bad_page"]),
-    "EseCorrectedPage": Carried("database", ["corrected_page"]),
-    "EseLogicalCorruption": Carried("database", ["logical_damage"]),
-    "EseCopyDivergence": Carried("database", ["copy_divergence"]),
-    "EseCopySuspect": Carried("database", ["copy_suspect", "revert_snapshot"]),
-    "EseIndexOutOfDate": Carried("database", ["index_out_of_date"]),
-    "EseHungIo": Carried("database", ["hung_io"]),
-    "EseIoError": Carried("ese_instance", ["io_error", "known_bad_page"]),
-    "EseLogSequenceHalted": Carried("ese_instance", ["log_sequence_halted"]),
-    "EseDiskFull": Carried("ese_instance", ["disk_full"]),
-    "EseRecoveryFailed": Carried("ese_instance", ["recovery_failed"]),
-    "EseVersionStoreFull": Carried("ese_instance", ["version_store_full"]),
-    "EseDatabaseFull": Carried("ese_instance", ["database_full"]),
-    "EseEngineFailure": Carried("ese_instance", ["engine_failure"]),
-    "EseLogDiskLow": Carried("ese_instance", ["log_disk_low"]),
-    "SqlserverCheckdbFailed": Carried("database", ["checkdb_failed", "checkdb_aborted"]),
+HELD: Mapping[str, Sequence[Carried]] = {
+    "EseKnownBadPage": [Carried("database", ["known_bad_page"])],
+    "EseCorrectedPage": [Carried("database", ["corrected_page"])],
+    "EseLogicalCorruption": [Carried("database", ["logical_damage"])],
+    "EseCopyDivergence": [
+        Carried("database", ["copy_divergence", "copy_suspect", "revert_snapshot"])
+    ],
+    "EseHungIo": [Carried("database", ["hung_io"])],
+    "EseIoError": [Carried("ese_instance", ["io_error", "known_bad_page"])],
+    "EseLogSequenceHalted": [Carried("ese_instance", ["log_sequence_halted"])],
+    "EseDiskFull": [Carried("ese_instance", ["disk_full"])],
+    "EseRecoveryFailed": [Carried("ese_instance", ["recovery_failed"])],
+    "EseVersionStoreFull": [Carried("ese_instance", ["version_store_full"])],
+    "EseDatabaseFull": [Carried("ese_instance", ["database_full"])],
+    "EseEngineFailure": [
+        Carried("database", ["index_out_of_date"]),
+        Carried("ese_instance", ["engine_failure"]),
+    ],
+    "EseLogDiskLow": [Carried("ese_instance", ["log_disk_low"])],
+    "SqlserverCheckdbFailed": [Carried("database", ["checkdb_failed", "checkdb_aborted"])],
 }
-"""Alert -> what it carries until it is stated to be over."""
+"""Alert -> what its rules carry until it is stated to be over. Their severity is that of the
+finding."""
 FRESH: Mapping[str, Carried] = {
     "EseVerificationOverdue": Carried(
         "database",
@@ -87,26 +90,40 @@ FRESH: Mapping[str, Carried] = {
     "SqlserverCheckdbOverdue": Carried("database", ["checkdb_overdue"], absent=True),
 }
 """Alert -> what it carries while an agent says it."""
-CARRIED: Mapping[Level, str] = {"database": "last15m", "ese_instance": "last12m"}
+FOR: Mapping[Level, str] = {"database": "last15m", "ese_instance": "last12m"}
 """For so long what is fresh is carried: through a restart of its agent."""
+ALWAYS: Mapping[Name, Severity] = {
+    "checkdb_aborted": "warning",
+    "checkdb_failed": "critical",
+    "copy_suspect": "warning",
+    "engine_failure": "warning",
+    "index_out_of_date": "warning",
+    "log_disk_low": "warning",
+    "revert_snapshot": "warning",
+}
+"""Findings of HELD that have this severity alone; the others have either of SEVERITIES."""
 MORE = frozenset({"EseLogDiskLow", "EseVerificationOverdue"})
 """Those that say something else, too: free space that a straight line brings to nothing; a
 verification that another agent knows."""
 
 
-def expression(alert: str, severity: str) -> str:
-    """The expression of one of HELD or FRESH at a severity."""
-    of = HELD[alert] if alert in HELD else FRESH[alert]
-    names = of.findings
-    match = f'="{names[0]}"' if len(names) == 1 else f'=~"{"|".join(names)}"'
-    matchers = f'{{finding{match},severity="{severity}"}}'
-    if alert in HELD:
-        return f"{of.level}:ese_finding:held{matchers} == 1"
-    found = f"{of.level}:ese_finding:{CARRIED[of.level]}{matchers}"
+def held_expression(of: Carried) -> str:
+    """Of a rule of HELD."""
+    return f"{of.level}:ese_finding:held{{{_findings(of)}}} == 1"
+
+
+def fresh_expression(of: Carried, severity: str) -> str:
+    """Of a rule of FRESH of that severity."""
+    found = f'{of.level}:ese_finding:{FOR[of.level]}{{{_findings(of)},severity="{severity}"}}'
     found = f"max without (finding) ({found})" if of.one else found
     if of.elsewhere:
         found += f"\nunless ignoring (copies_of, severity)\n{of.elsewhere}"
     return found + (_caught_up(of) if of.absent else "")
+
+
+def _findings(of: Carried) -> str:
+    names = of.findings
+    return f'finding="{names[0]}"' if len(names) == 1 else f'finding=~"{"|".join(names)}"'
 
 
 def _caught_up(of: Carried) -> str:
@@ -119,21 +136,23 @@ def _caught_up(of: Carried) -> str:
 
 def held(level: Level) -> Sequence[Name]:
     """All that is held of one level."""
-    return sorted({name for of in HELD.values() if of.level == level for name in of.findings})
+    carried = (of for each in HELD.values() for of in each if of.level == level)
+    return sorted({name for of in carried for name in of.findings})
+
+
+def severities(name: Name) -> Sequence[Severity]:
+    """Those that a finding of HELD may have."""
+    return (ALWAYS[name],) if name in ALWAYS else SEVERITIES
+
+
+def _ends(names: Iterable[Name]) -> Sequence[str]:
+    return [f"{name} {severity}" for name in names for severity in severities(name)]
 
 
 ENDS: Mapping[str, Sequence[str]] = {
     **{
-        level: tuple(
-            f"{name} {severity}"
-            for name in held(level)
-            if name not in CHECK_FINDINGS
-            for severity in SEVERITIES
-        )
-        for level in LEVELS
+        level: _ends(name for name in held(level) if name not in CHECK_FINDINGS) for level in LEVELS
     },
-    "sql_database": tuple(
-        f"{name} {CHECK_FINDINGS[name]}" for name in CHECK_FINDINGS if name in held("database")
-    ),
+    "sql_database": _ends(name for name in held("database") if name in CHECK_FINDINGS),
 }
 """All that may be held, as it is stated: `ack` and `forget` state that none of it stands."""

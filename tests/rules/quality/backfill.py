@@ -107,14 +107,15 @@ def _fired(prometheus: Prometheus, rule: dict[str, Any], times: range) -> Iterat
     for begin in range(0, len(times), MOST_POINTS):
         part = times[begin : begin + MOST_POINTS]
         for row in _range(prometheus, rule["expr"], part):
-            labels = {**row["metric"], **rule["labels"]}
+            labels = {**row["metric"], **rule.get("labels", {})}
             labels.pop("__name__", None)
             key = tuple(sorted(labels.items()))
             present.setdefault(key, set()).update(int(time) for time, _ in row["values"])
     hold, keep = seconds_of(rule.get("for", "0s")), seconds_of(rule.get("keep_firing_for", "0s"))
     for key, at in present.items():
         for when in firing(at, times, hold, keep):
-            yield Fired(rule["alert"], rule["labels"]["severity"], dict(key), when)
+            labels = dict(key)
+            yield Fired(rule["alert"], labels["severity"], labels, when)
 
 
 def _range(prometheus: Prometheus, expression: str, times: Sequence[int]) -> list[dict[str, Any]]:

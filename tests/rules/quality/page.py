@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.rules.expressions import ALERT_FILES
+from tests.rules.expressions import ALERT_FILES, severities_of
 from tests.rules.quality.month import DAYS
 from tests.rules.quality.trial import trial_part
 from tests.rules.quality.verdict import Verdict
@@ -27,7 +27,7 @@ INTRODUCTION = """\
 Generated from `alerts/*.yml` and from the long tests; do not edit.
 
 `critical` wakes somebody, `warning` is a ticket, `info` is for a dashboard and the weekly digest.
-An alert of two severities is listed twice: in Alertmanager the critical one inhibits the warning,
+Of two severities one holds at a time, or in Alertmanager the critical one inhibits the warning,
 but for pages, corruption, divergence, a failed recovery and a halted log.
 Some critical alerts outlive their agent. For both see [alertmanager](../alertmanager.md).
 """
@@ -45,7 +45,8 @@ def alerts_part() -> str:
                 link = f"[{rule['alert']}](../runbooks/{rule['alert']}.md)"
                 what = rule["annotations"]["summary"].replace("|", "\\|")
                 hold = rule.get("for", "–")
-                lines.append(f"| {link} | {rule['labels']['severity']} | {hold} | {what} |")
+                severity = ", ".join(severities_of(rule))
+                lines.append(f"| {link} | {severity} | {hold} | {what} |")
         parts.append(f"## {path.stem.capitalize()}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -63,13 +63,12 @@ def test_damage_has_its_runbooks_after_bad_pages_and_before_all_else() -> None:
         "EseCorrectedPage",
         "EseCopyDivergence",
         "EseLogicalCorruption",
-        "EseCopySuspect",
         "EseIoError",
     )
 
 
 def test_damage_without_a_finding_of_its_own_has_its_runbook() -> None:
-    told: dict[str, Cause] = {"EseIndexOutOfDate": "index", "EseCopySuspect": "revert_snapshot"}
+    told: dict[str, Cause] = {"EseEngineFailure": "index", "EseCopyDivergence": "revert_snapshot"}
     for name, kind in told.items():
         assert runbook_links(figures(Finding("investigate", "why", (kind,)))) == (name,)
         assert Runbooks().has(name)

@@ -18,11 +18,11 @@ _BAD_PAGES: Mapping[BadKind, str] = {
 _DAMAGE: Mapping[FindingName, str] = {
     "copy_divergence": "EseCopyDivergence",
     "logical_damage": "EseLogicalCorruption",
-    "copy_suspect": "EseCopySuspect",
+    "copy_suspect": "EseCopyDivergence",
 }
 _NAMED_ONLY: Mapping[DamageKind, str] = {
-    "revert_snapshot": "EseCopySuspect",
-    "index": "EseIndexOutOfDate",
+    "revert_snapshot": "EseCopyDivergence",
+    "index": "EseEngineFailure",
 }
 """Damage that has no finding of its own: `investigate` names it."""
 _FINDINGS: Mapping[FindingName, str] = {
