@@ -45,7 +45,8 @@ def add_advice(
     for key, known in stated.stated_instances.items():
         _add_findings(out, _of_instance(stated, key), map(str.split, known.over), 0)
     for key, details in instances.items():
-        _add_findings(out, _of_instance(stated, key), details, 1)
+        told = [(each.finding, each.severity) for each in details]
+        _add_findings(out, _of_instance(stated, key), told, 1)
     for each in advice:
         labels = {"computer": printable(each.computer), "database": printable(each.database)}
         _add_findings(out, labels, standing(each), 1)
