@@ -91,10 +91,10 @@ def test_a_backup_is_missing_when_its_time_is_over_until_one_completes() -> None
     assert told([*known, *backup(22)], 22.01) == {}
 
 
-def test_it_is_said_with_its_figures_and_asks_for_attention() -> None:
+def test_it_is_said_with_its_figures_and_changes_no_verdict() -> None:
     (of,) = judged([*nights(40), *backup(20)], 23.5)
-    (found,) = of.details
-    assert (of.verdict, of.findings, found.finding) == ("unproven", (), "backup_missing")
+    (found,) = [each for each in of.details if each.sentence]
+    assert (of.verdict, of.findings, found.finding) == ("ok", (), "backup_missing")
     assert found.sentence == (
         "no backup of it has completed for 3.5 days (last at 2007-07-06 13:20 UTC); the limit is"
         " 36 h; where none is needed, set backup_within: never"
@@ -267,17 +267,28 @@ def test_a_machine_that_was_off_missed_nothing() -> None:
     assert told(records, 50.6) == WARNED
 
 
-def test_of_what_is_off_it_is_information_by_the_calendar() -> None:
+def test_of_what_is_off_for_14_days_it_is_information_by_the_calendar() -> None:
     stopped = [*nights(21), *backup(20), event(103, 21 * DAY + HOUR, database="")]
-    assert told(stopped, 21.4) == {}
-    (of,) = judged(stopped, 30)
-    (found,) = of.details
-    assert (of.verdict, found.severity, found.sentence) == (
-        "ok",
+    assert told(stopped, 35) == {}
+    (of,) = judged(stopped, 36)
+    (found,) = [each for each in of.details if each.finding == "backup_missing"]
+    assert (found.severity, found.sentence) == (
         "info",
-        "no backup of it has completed for 10 days (last at 2007-07-06 13:20 UTC), of which it"
+        "no backup of it has completed for 16 days (last at 2007-07-06 13:20 UTC), of which it"
         " was at work for 25 h; the limit is 36 h; where none is needed, set backup_within: never",
     )
+
+
+def test_information_about_a_missing_backup_changes_no_verdict() -> None:
+    lived = [
+        event(700, at * DAY, database="e:\\mdb07\\priv07.edb", ese_instance="SG07")
+        for at in range(41)
+    ]
+    stopped = [*nights(21), *backup(20), event(103, 21 * DAY + HOUR, database="")]
+    found = judged([*lived, *stopped], 36)
+    assert [(each.verdict, severities([each])) for each in found if each.database == LABEL] == [
+        ("ok", {"ex01": "info"})
+    ]
 
 
 def test_a_copy_that_is_off_holds_up_nothing_of_the_others() -> None:
@@ -291,7 +302,19 @@ def test_what_is_missing_is_judged_as_of_the_silence_for_14_days() -> None:
     settings = Settings(databases=PAIR.databases, policy=Policy(silent_after=DAY))
     assert told(records, 22, settings) == {}
     assert told(records, 34, settings) == {}
-    assert told(records, 36, settings)["ex01"] == "warning"
+    assert told(records, 36, settings) == {"ex01": "warning", "ex02": "info"}
+
+
+def test_a_silent_computer_gets_no_missing_backup_by_its_silence() -> None:
+    other: dict[str, Any] = {"database": "e:\\mdb07\\priv07.edb", "ese_instance": "SG07"}
+    records: list[Record] = [
+        event(700, at * DAY, 2 * at + number, **changes)
+        for at in range(31)
+        for number, changes in ((1, {}), (2, other))
+    ]
+    records += snapshot(29.5)
+    assert told(records, 44) == {}
+    assert told(records, 60) == {"ex01": "info"}
 
 
 def test_while_the_log_is_not_read_to_its_end_none_is_missed_and_what_was_missed_stands() -> None:

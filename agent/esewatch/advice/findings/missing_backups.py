@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from esewatch.advice.base.detail import Detail
 from esewatch.advice.base.finding import moment, span
-from esewatch.advice.base.time_at_work import at_work
+from esewatch.advice.base.time_at_work import Stretch, at_work
 from esewatch.advice.history.copies import REPLICATED, copies_of
 from esewatch.advice.history.history import History
 from esewatch.advice.history.ledger import DAY, KNOWN_LONG, NEVER, Copy
@@ -48,7 +48,7 @@ def missing_backups(known: Mapping[DatabaseKey, Kept], now: float) -> dict[Datab
     for key, own in known.items():
         allowed = own.policy.backup_within
         if own.copy.tier == "watched" and allowed < math.inf and own.copy.off != NEVER:
-            missing = _unsaved(shared.get(key, [own]), allowed, now)
+            missing = _unsaved(own, shared.get(key, [own]), allowed, now)
             if missing is not None:
                 found[key] = _backup_missing(missing, replicated=key in shared)
     return found
@@ -63,34 +63,41 @@ def missing_restorable_copy(of: History, policy: Policy, now: float) -> Detail |
     return _no_restorable_copy(of.restorable, silent, allowed) if silent > allowed else None
 
 
-def _unsaved(copies: Sequence[Kept], allowed: float, now: float) -> Unsaved | None:
-    """None where a backup completed in time, or may have without anybody knowing: of a database
-    that is new, by a snapshot of databases that are not named, or where events are missing."""
-    # What was on a silent computer is waited for as long as for one whose agent is gone.
-    at = min([now, *(each.held for each in copies if now - each.held < KNOWN_LONG)])
-    first = min((each.copy.first_seen for each in copies if each.copy.first_seen > 0), default=now)
+def _unsaved(own: Kept, copies: Sequence[Kept], allowed: float, now: float) -> Unsaved | None:
+    """None where a backup completed in time, or may have without anybody knowing.
+
+    A computer that is silent may have had one, for as long as one whose agent is gone. What is off
+    or silent for longer misses one by the calendar alone, so that it holds up no other copy.
+    """
+    at = min([own.held, *(each.held for each in copies if now - each.held < KNOWN_LONG)])
     last = max(each.history.backed_up.last for each in copies)
-    if now - first < KNOWN_LONG or (not last and not _usual(copies, now)):
-        return None
-    gaps = [end for each in copies for begin, end, _ in each.copy.event_gaps if begin < at]
-    since = max(last or first, *gaps, 0.0)
-    silent = at - since
-    if silent <= allowed:
-        return None
+    since = _asked_since(copies, at, [each.copy.off for each in copies])
     worked = max(at_work(each.copy.off, since, at) for each in copies)
-    # Copies that are off by now hold up no other one, by the calendar.
-    off = all(begin <= at < end for each in copies for begin, end in each.copy.off[-1:])
-    if worked <= allowed and not off:
-        return None
-    return Unsaved(last, silent, worked, allowed)
+    if worked > allowed:
+        return Unsaved(last, at - since, worked, allowed)
+    since = _asked_since(copies, now, [()]) if _is_gone(own, now) else math.inf
+    return Unsaved(last, now - since, worked, allowed) if now - since > allowed else None
 
 
-def _usual(copies: Sequence[Kept], now: float) -> bool:
-    """True if a first backup is expected: of a database of Exchange whose events are read, and that
-    no snapshot may have."""
+def _asked_since(copies: Sequence[Kept], at: float, off: Sequence[Sequence[Stretch]]) -> float:
+    """From when on a backup was due as of `at`; infinite where none was: of a database that is new,
+    or was never backed up and is none of Exchange, or may be in a snapshot, which names none.
+    `off`: times that do not count."""
+    first = min((each.copy.first_seen for each in copies if each.copy.first_seen > 0), default=at)
+    last = max(each.history.backed_up.last for each in copies)
     snapshot = max(each.history.backed_up.snapshot for each in copies)
     stores = (each.history for each in copies if each.copy.model in REPLICATED)
-    return now - snapshot > KNOWN_LONG and any(each.ese_instance for each in stores)
+    without = max(at_work(each, snapshot, at) for each in off)
+    usual = without > KNOWN_LONG and any(each.ese_instance for each in stores)
+    if at - first < KNOWN_LONG or not (last or usual):
+        return math.inf
+    gaps = (end for each in copies for begin, end, _ in each.copy.event_gaps if begin < at)
+    return max(last or first, *gaps, 0.0)
+
+
+def _is_gone(own: Kept, now: float) -> bool:
+    off = any(begin <= now - KNOWN_LONG and now < end for begin, end in own.copy.off)
+    return off or now - own.held >= KNOWN_LONG
 
 
 def _shared(known: Mapping[DatabaseKey, Kept], now: float) -> dict[DatabaseKey, list[Kept]]:
