@@ -110,6 +110,7 @@ def _age() -> Panel:
         " finding backup_missing says that there should be one.",
         "No backup was ever seen, or none is required",
         "EseBackupMissing",
+        span=12,
     )
 
 
@@ -121,12 +122,13 @@ def _restorable() -> Panel:
         " where no copy was.",
         "No copies are checked: configure a page_scan source with check: recovery",
         "EseNoRestorableCopy",
+        span=24,
     )
 
 
-def _since(time: str, title: str, description: str, empty: str, alert: str) -> Panel:
+def _since(time: str, title: str, description: str, empty: str, alert: str, *, span: int) -> Panel:
     panel: Panel = finish(
-        lines(),
+        lines(span),
         Words(title, description, DAYS, empty),
         [Query(f"time() - {of_databases(time)}", "{{computer}} {{database}}")],
         [to_database(), runbook(alert)],

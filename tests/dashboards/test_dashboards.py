@@ -209,6 +209,8 @@ def test_durations_of_hours_and_days_have_an_axis_with_round_numbers_of_them() -
 
     assert in_days == [
         "Silence of computers",
+        "Age of the last backup",
+        "Age of the last copy that would mount",
         "Time left of the running pass",
         "Time since the last full verification",
         "Time since the last completed pass",
