@@ -22,6 +22,7 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build(folder / "logs", datetime(2007, 6, 21, 12, tzinfo=UTC))
     (folder / "esewatch.yml").write_text(
         'windows: {nightly: {start: "01:00", duration: 4h}}\n'
+        "policy: {backup_within: never}\n"
         'databases: [{match: "*priv*.edb", window: nightly}]\n'
     )
     return folder

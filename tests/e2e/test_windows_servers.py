@@ -38,7 +38,7 @@ class Kind(NamedTuple):
     """What the status page asks for first."""
 
 
-DIRECTORY = "no backup of its instance is known"
+DIRECTORY = "its disk is not known"
 KINDS = {
     "Exchange": Kind(
         "Application", "ESE", ("MSExchangeIS", "3228", "SG06: ", r"e:\MDB06\priv06.edb"),
