@@ -21,7 +21,8 @@ class Story:
 
     def __init__(self, alert: str, severity: str, finding: str, hold: int, name: str) -> None:
         self.alert, self.of, self.hold, self.name = alert, FRESH[alert], hold, name
-        self.labels = {**COMPUTER, **SUBJECTS[self.of.level], "severity": severity}
+        subject: dict[str, str] = {self.of.level: SUBJECTS[self.of.level].format(6)}
+        self.labels = {**COMPUTER, **subject, "severity": severity}
         self.finding = finding
         self.series: list[dict[str, str]] = []
         self.cases: list[dict[str, Any]] = []
