@@ -19,12 +19,10 @@ from dashboards.parts import (
     finish,
     latest_day,
     limits,
-    lines,
     states,
 )
 from dashboards.tables import Column, rows
 
-SLOW = 0.6
 NO_BACKUP = "No backup was ever seen"
 NO_USUAL = "No history of backups yet: it takes three days with one"
 ON_SET = f"{ON_DATABASE}, kind"
@@ -39,10 +37,11 @@ MISSING = f'max by ({ON_DATABASE}) (ese_finding{{{DATABASE},finding="backup_miss
 BACKED_UP = (
     f"(max by ({ON_DATABASE}) ({COMPLETED}) or max by ({ON_DATABASE}) ({FIRST_SEEN}) and {MISSING})"
 )
+CHECKED = f"ese_copy_restorable_timestamp_seconds{{{DATABASE}}}"
 RESTORABLE = (
     f"(max by ({ON_DATABASE}) (ese_last_restorable_timestamp_seconds{{{DATABASE}}})"
     f" or max by ({ON_DATABASE})"
-    f" ({FIRST_SEEN} and ese_copy_restorable_timestamp_seconds{{{DATABASE}}}))"
+    f" ({FIRST_SEEN} and {CHECKED}))"
 )
 
 
@@ -81,7 +80,7 @@ def _throughput() -> list[Panel]:
             NO_USUAL,
         ),
         [Query(part, SET)],
-        [drawn(SLOW, part, "slow")],
+        [drawn("backupThroughput", part, "slow")],
         links,
     )
     return [limits(sets, "B"), history]
@@ -103,37 +102,32 @@ def _when() -> Panel:
 
 
 def _age() -> Panel:
-    return _since(
-        BACKED_UP,
+    words = Words(
         "Age of the last backup",
         "Age of the last backup of each copy; since the database is known where none is, and the"
         " finding backup_missing says that there should be one.",
+        DAYS,
         "No backup was ever seen, or none is required",
-        "EseBackupMissing",
-        span=12,
     )
+    limit = drawn("backupWithinSeconds", FIRST_SEEN, "policy")
+    return _since(BACKED_UP, words, limit, "EseBackupMissing")
 
 
 def _restorable() -> Panel:
-    return _since(
-        RESTORABLE,
+    words = Words(
         "Age of the last copy that would mount",
         "Age of the last copy of a database that was found restorable; since the database is known"
         " where no copy was.",
+        DAYS,
         "No copies are checked: configure a page_scan source with check: recovery",
-        "EseNoRestorableCopy",
-        span=24,
     )
+    limit = drawn("restorableWithinSeconds", CHECKED, "policy")
+    return _since(RESTORABLE, words, limit, "EseNoRestorableCopy").span(24)
 
 
-def _since(time: str, title: str, description: str, empty: str, alert: str, *, span: int) -> Panel:
-    panel: Panel = finish(
-        lines(span),
-        Words(title, description, DAYS, empty),
-        [Query(f"time() - {of_databases(time)}", "{{computer}} {{database}}")],
-        [to_database(), runbook(alert)],
-    )
-    return panel
+def _since(time: str, words: Words, limit: Query, alert: str) -> timeseries.Panel:
+    query = Query(f"time() - {of_databases(time)}", "{{computer}} {{database}}")
+    return against(words, [query], [limit], [to_database(), runbook(alert)])
 
 
 def _sets() -> Panel:

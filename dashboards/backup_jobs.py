@@ -4,9 +4,7 @@ from dashboards.alerted import against, drawn
 from dashboards.links import runbook
 from dashboards.parts import COMPUTER, COUNT, ON_INSTANCE, Panel, Query, Words, finish, grown, lines
 from dashboards.tables import Column, rows
-from esewatch.fold.state.backup_jobs import SLOW
 
-SLOW_JOBS = 3
 NO_SET = "No log of NTBACKUP is read, or it has no storage group"
 NO_JOB = "No job with two sets of five minutes or more"
 NO_SET_OF_DAY = f"{NO_SET}, or none ended lately"
@@ -49,7 +47,7 @@ def backup_jobs() -> list[Panel]:
                 NO_JOB,
             ),
             [Query(ratio, COMPUTER_ALONE)],
-            [drawn(SLOW, ratio, "a job that slowed")],
+            [drawn("backupJobSlowdown", ratio, "a job that slowed")],
             [runbook("EseBackupMissing")],
         ),
         against(
@@ -60,7 +58,7 @@ def backup_jobs() -> list[Panel]:
                 NO_JOB,
             ),
             [Query(slow, COMPUTER_ALONE)],
-            [drawn(SLOW_JOBS, slow, "too often")],
+            [drawn("slowBackupJobs", slow, "too often")],
             [runbook("EseBackupMissing")],
         ),
         _sets(),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from grafana_foundation_sdk.builders import dashboard as builder
 from grafana_foundation_sdk.models import dashboard
 
+from dashboards.limits import DEFAULTS
 from dashboards.parts import PALETTE, REFERENCES, Panel, config, variable
 
 TAG = "esewatch"
@@ -92,6 +93,17 @@ def build(board: Board) -> dashboard.Dashboard:
     )
     for chosen in board.variables:
         made.with_variable(chosen)
+    queries = [
+        getattr(target, "expr", "")
+        for row in board.rows
+        for panel in row.panels()
+        for target in panel.build().targets or []
+    ]
+    for name, value in DEFAULTS.items():
+        if any(f"${name})" in query for query in queries):
+            drawn = builder.ConstantVariable(name).label(name).value(f"{value:.6g}")
+            drawn.build().skip_url_sync = True
+            made.with_variable(drawn)
     identity = 0
     for row in board.rows:
         identity += 1

@@ -9,6 +9,7 @@ from dashboards.parts import (
     COMPUTER,
     COUNT,
     DATABASE,
+    DAYS,
     DEVICE,
     GREY,
     HOURS,
@@ -26,7 +27,6 @@ from dashboards.parts import (
 )
 from dashboards.tables import Column, rows
 
-ONE_AT_A_TIME = 0.7
 NO_CHECK = "No DBCC CHECKDB was ever seen"
 NO_DEVICES = "No devices of SQL Server: set devices in the configuration and read the disks"
 SELECTED = f'{DEVICE},database=~"$database"'
@@ -35,6 +35,7 @@ FULL = f'{DATABASE},physical_only="false"'
 PHYSICAL = f'{DATABASE},physical_only="true"'
 COMPLETED = "sqlserver_checkdb_last_completion_timestamp_seconds"
 DURATION = "sqlserver_checkdb_last_duration_seconds"
+SEEN = "sqlserver_database_first_seen_timestamp_seconds"
 WORST = (None, BLUE), (1, VERMILION)
 
 
@@ -42,10 +43,7 @@ def _latest(metric: str, selection: str = DATABASE) -> str:
     return f"max by ({ON_DATABASE}) ({metric}{{{selection}}})"
 
 
-AGE = (
-    f"(time() - ({_latest(COMPLETED, FULL)}"
-    f" or {_latest('sqlserver_database_first_seen_timestamp_seconds')}))"
-)
+AGE = f"(time() - ({_latest(COMPLETED, FULL)} or {_latest(SEEN)}))"
 """Seconds without a full check: since the first one seen of any kind where none was full."""
 OVERDUE = _latest("ese_finding", f'{DATABASE},finding="checkdb_overdue"')
 LEFT = _latest("sqlserver_checkdb_last_errors")
@@ -94,19 +92,18 @@ def _latest_checks() -> Panel:
 
 
 def _age() -> Panel:
-    panel: Panel = finish(
-        lines(),
+    return against(
         Words(
             "Time without a full CHECKDB",
             "Time since a full DBCC CHECKDB of each database completed, or since the database was"
             " first seen.",
-            "dtdurations",
+            DAYS,
             NO_CHECK,
         ),
         [Query(AGE, NAME)],
+        [drawn("checkdbWithinSeconds", f"{SEEN}{{{DATABASE}}}", "policy")],
         [runbook("SqlserverCheckdbOverdue")],
     )
-    return panel
 
 
 def _duration() -> Panel:
@@ -188,25 +185,24 @@ def _devices() -> list[Panel]:
             "The devices are not known, or none is read fast",
         ),
         [Query(busiest, NAME)],
-        [drawn(ONE_AT_A_TIME, busiest, "one at a time")],
+        [drawn("busiestDevice", busiest, "one at a time")],
         [runbook("SqlserverCheckdbOverdue")],
     )
     return [by_device, share]
 
 
-_SEEN = "sqlserver_database_first_seen_timestamp_seconds"
 SQLSERVER = Board(
     "esewatch-sqlserver",
     "SQL Server: DBCC CHECKDB",
     "Age, result and read rate of the last DBCC CHECKDB of each database of SQL Server.",
     (
-        variable("computer", "Computer", f"label_values({_SEEN}{{{AGENT}}}, computer)"),
+        variable("computer", "Computer", f"label_values({SEEN}{{{AGENT}}}, computer)"),
         variable(
             "device",
             "Device",
             f"label_values(sqlserver_database_device_info{{{COMPUTER}}}, device)",
         ),
-        variable("database", "Database", f"label_values({_SEEN}{{{COMPUTER}}}, database)"),
+        variable("database", "Database", f"label_values({SEEN}{{{COMPUTER}}}, database)"),
     ),
     (Row("Checks", checks),),
 )

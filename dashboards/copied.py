@@ -8,9 +8,7 @@ from dashboards.by_device import of_databases, of_instances, of_one_computer
 from dashboards.latency import INSTANCE, NO_COUNTERS
 from dashboards.links import runbook, to_database, to_instance
 from dashboards.parts import COMPUTER, Panel, Query, Words, finish, latest_day, lines
-from esewatch.advice.findings.levels import LIMITS
 
-BUSY_COPY = 1.5
 NO_COPIES = "No passive copy, or nothing to compare it with"
 PATH = "{{computer}} {{database}}"
 
@@ -19,13 +17,17 @@ def active_and_passive() -> list[Panel]:
     """Do passive copies work too much, or lag?"""
     ratio = of_databases(latest_day("database:ese_database_io_passive_per_active:ratio_rate1d"))
     queues = {
-        "ese_replay_queue_logs": ("Replay queue", "Logs that wait to be replayed."),
-        "ese_copy_queue_logs": (
+        "replayQueueLogs": (
+            "ese_replay_queue_logs",
+            "Replay queue",
+            "Logs that wait to be replayed.",
+        ),
+        "copyQueueLogs": (
+            "ese_copy_queue_logs",
             "Copy queue",
             "Logs that wait to be copied here, lost with the active server.",
         ),
     }
-    most = {limit.metric: limit.most for limit in LIMITS}
     return [
         against(
             Words(
@@ -36,7 +38,7 @@ def active_and_passive() -> list[Panel]:
                 NO_COPIES,
             ),
             [Query(ratio, PATH)],
-            [drawn(BUSY_COPY, ratio, "usual at most")],
+            [drawn("passivePerActive", ratio, "usual at most")],
             [to_database()],
         ),
         finish(
@@ -59,10 +61,10 @@ def active_and_passive() -> list[Panel]:
             against(
                 Words(title, sentence, "short", "No replication counters of these instances"),
                 [Query(of_instances(f"{metric}{{{COMPUTER}}}"), INSTANCE)],
-                [drawn(most[metric], of_instances(f"{metric}{{{COMPUTER}}}"))],
+                [drawn(limit, of_instances(f"{metric}{{{COMPUTER}}}"))],
                 [to_instance(), runbook("EseCopyBehind")],
             )
-            for metric, (title, sentence) in queues.items()
+            for limit, (metric, title, sentence) in queues.items()
         ),
     ]
 

@@ -38,7 +38,6 @@ from dashboards.parts import (
 )
 from dashboards.tables import Column, rows
 
-SLOW_SCAN = 1 / 3
 NO_DEVICE = "No device is known: set devices in the configuration or read the disks"
 NO_DISKS = "No source reads the disks of these computers"
 PATH = "{{computer}} {{database}}"
@@ -170,7 +169,7 @@ def throughput() -> list[Panel]:
                 "No history of scans yet: it takes four days with one",
             ),
             [Query(ratio, PATH)],
-            [drawn(SLOW_SCAN, ratio, "slow")],
+            [drawn("scanThroughput", ratio, "slow")],
             slow,
         ),
         *device_panels(),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from grafana_foundation_sdk.builders import timeseries
 
-from dashboards.alerted import against, drawn, limit_of
+from dashboards.alerted import against, drawn
 from dashboards.by_device import of_databases, of_instances
 from dashboards.links import runbook, to_database, to_instance
 from dashboards.parts import (
@@ -38,31 +38,32 @@ def latencies() -> list[Panel]:
             "Median of 15 minutes of reads from attached databases; the alert applies where there"
             " is load and no window is open.",
             'file="database",operation="read",phase!="recovery"',
-            ("warning", "critical"),
+            ("readLatency", "readLatencyCritical"),
         ),
         _latency(
             "Database write latency",
             "Median of 15 minutes of writes to attached databases; the alert applies where there"
             " is load and no window is open.",
             'file="database",operation="write",phase!="recovery"',
-            ("warning",),
+            ("writeLatency",),
         ),
         _latency(
             "Log write latency",
             "Median of 15 minutes of writes to transaction logs, for which every change waits.",
             'file="log",operation="write"',
-            ("warning", "critical"),
+            ("logWriteLatency", "logWriteLatencyCritical"),
         ),
     ]
     return [*found, _recovery(), *requests(), write_cache()]
 
 
-def _latency(title: str, sentence: str, kind: str, severities: Sequence[str]) -> timeseries.Panel:
-    expression = of_instances(f"ese_instance:ese_io_latency_seconds:median15m{{{COMPUTER},{kind}}}")
+def _latency(title: str, sentence: str, kind: str, alerted: Sequence[str]) -> timeseries.Panel:
+    median = f"ese_instance:ese_io_latency_seconds:median15m{{{COMPUTER},{kind}}}"
+    severities = zip(alerted, ("warning", "critical"), strict=False)
     return against(
         Words(title, sentence, "s", NO_COUNTERS),
-        [Query(expression, f"{INSTANCE} {{{{phase}}}}")],
-        [drawn(limit_of(ALERT, each, kind), expression, each) for each in severities],
+        [Query(of_instances(median), f"{INSTANCE} {{{{phase}}}}")],
+        [drawn(f"{limit}Seconds", median, severity) for limit, severity in severities],
         [to_instance(), runbook(ALERT)],
     )
 
@@ -87,9 +88,7 @@ def _recovery() -> timeseries.Panel:
         [Query(expression, f"{INSTANCE} {{{{file}}}} {{{{operation}}}}")],
         [
             drawn(
-                limit_of(ALERT, "warning", 'phase="recovery"'),
-                expression,
-                "warning, database reads",
+                "recoveryReadLatencySeconds", f"{median}}} or {passive}", "warning, database reads"
             )
         ],
         [to_instance(), runbook(ALERT)],
@@ -150,7 +149,7 @@ def write_cache() -> timeseries.Panel:
     ratio = of_instances(f"({hour} / ({usual} > 0))")
     direct = (
         f"(ese_database_info{{{DATABASE}}} and on ({ON_DATABASE})"
-        f" esewatch_policy_direct_attached{{{DATABASE}}} == 1)"
+        f" ese_database_direct_attached{{{DATABASE}}} == 1)"
     )
     panel = against(
         Words(
@@ -165,7 +164,7 @@ def write_cache() -> timeseries.Panel:
             Query(f"{ratio} and on ({ON_INSTANCE}) {direct}", f"{INSTANCE}, direct-attached"),
             Query(f"{ratio} unless on ({ON_INSTANCE}) {direct}", INSTANCE),
         ],
-        [drawn(limit_of("ese_instance:ese_io_latency_seconds:avg1h_slow"), ratio)],
+        [drawn("logWriteSlowdown", hour)],
         [to_instance(), runbook("EseWriteCacheSuspected")],
     )
     panel.override_by_query("A", [config("custom.lineWidth", 4)])

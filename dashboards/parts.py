@@ -46,15 +46,6 @@ NO_WINDOW = (
 Panel = stat.Panel | statetimeline.Panel | table.Panel | timeseries.Panel
 
 
-def policy(name: str, selection: str = DATABASE) -> str:
-    """A threshold of databases: their own, else that of all."""
-    return (
-        f"(esewatch_policy_{name}{{{DATABASE}}} or on ({ON_DATABASE})"
-        f" max by ({ON_DATABASE}) (ese_database_info{{{selection}}})"
-        f" * on (job, instance) group_left () esewatch_policy_default_{name}{{{AGENT}}})"
-    )
-
-
 COUNT = "locale"
 """The unit of what is counted one by one: an axis of whole numbers from 0."""
 

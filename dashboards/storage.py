@@ -6,45 +6,25 @@ from dashboards.by_device import of_one_computer
 from dashboards.devices import devices, now, throughput
 from dashboards.latency import NO_COUNTERS, latencies
 from dashboards.links import runbook
-from dashboards.parts import COMPUTER, ON_DATABASE, Panel, Query, Words
+from dashboards.parts import COMPUTER, Panel, Query, Words
 
 
 def memory() -> list[Panel]:
-    """Is there as much cache as the mailboxes should have?"""
-    store = "Information Store.*|Microsoft.Exchange.Store.Worker.*"
-    on_computer = "job, instance, computer"
-    size = f'sum by ({on_computer}) (ese_cache_size_bytes{{{COMPUTER},process=~"{store}"}})'
-    wanted = (
-        f"sum by ({on_computer}) (esewatch_policy_cache_bytes{{{COMPUTER}}}"
-        f" and on ({ON_DATABASE})"
-        f' ese_database_info{{{COMPUTER},role!="passive",tier="watched"}})'
-    )
-    part = f"{size} / on ({on_computer}) {wanted}"
+    """How much cache do the processes have?"""
+    size = f"ese_cache_size_bytes{{{COMPUTER}}}"
     return [
         against(
             Words(
                 "Database cache",
-                "Cache of each process, and dashed the cache that the mailboxes of all active"
-                " databases of the computer should have.",
+                "Cache of each process, against the limit that the site sets; the finding"
+                " cache_small says where it is less than the mailboxes should have.",
                 "bytes",
                 NO_COUNTERS,
             ),
-            [Query(f"ese_cache_size_bytes{{{COMPUTER}}}", "{{computer}} {{process}}")],
-            [Query(wanted, "{{computer}} {{instance}} wanted")],
+            [Query(size, "{{computer}} {{process}}")],
+            [drawn("cacheBytes", size, "limit")],
             [runbook("EseLatencyHigh")],
-        ),
-        against(
-            Words(
-                "Cache against policy",
-                "Cache of the store as a part of the cache that the mailboxes of all active"
-                " databases of the computer should have.",
-                "percentunit",
-                "No database has its number of mailboxes configured, or no counters",
-            ),
-            [Query(part, "{{computer}} {{instance}}")],
-            [drawn(1, part, "policy")],
-            [runbook("EseLatencyHigh")],
-        ),
+        ).span(24)
     ]
 
 

@@ -1,5 +1,6 @@
 """What maintenance of a database brings, and what its engine does: requests, logs and space."""
 
+from dashboards.alerted import drawn
 from dashboards.board import Board, Row
 from dashboards.links import runbook, to_board
 from dashboards.parts import (
@@ -23,7 +24,6 @@ from dashboards.parts import (
     limits,
     lines,
     logarithmic,
-    policy,
 )
 
 SERIES = "{{computer}} {{database}}"
@@ -48,24 +48,23 @@ def with_window(expression: str) -> str:
 def evidence() -> list[Panel]:
     """Does online defragmentation earn its window, and is that certain?"""
     ratio = logarithmic(lines(span=24, height=10))
-    high = with_window(policy("ratio_high", CHOSEN))
-    low = with_window(policy("ratio_low", CHOSEN))
+    read = of_selected(latest_day(RATIO, INSTANCE))
     unsampled = f"increase(ese_unsampled_seconds_total{{{INSTANCE}}}[1d])"
     return [
         finish(
             limit(limit(ratio, "upper limit", fill_to="lower limit"), "lower limit"),
             Words(
                 "Read:Freed",
-                "Pages read for each page freed by online defragmentation in 28 days, as a ratio of sums:"
-                " above the band of the policy the window may shrink, below it may grow, and 1000"
+                "Pages read for each page freed by online defragmentation in 28 days, as a ratio of"
+                " sums: above the band the window may shrink, below it may grow, and 1000"
                 " stands for 1000 and more or nothing freed at all.",
                 "short",
                 NO_RATIO,
             ),
             [
-                Query(of_selected(f"clamp_max({latest_day(RATIO, INSTANCE)}, 1000)"), OF_INSTANCE),
-                Query(f"max({high})", "upper limit"),
-                Query(f"min({low})", "lower limit"),
+                Query(f"clamp_max({read}, 1000)", OF_INSTANCE),
+                drawn("ratioHigh", read, "upper limit"),
+                drawn("ratioLow", read, "lower limit"),
             ],
             [
                 runbook("EseDefragRatioDrift"),
@@ -99,6 +98,7 @@ def evidence() -> list[Panel]:
 def _pages() -> list[Panel]:
     read = latest_day("ese_instance:ese_defrag_pages_read:increase1d", INSTANCE)
     freed = latest_day("ese_instance:ese_defrag_pages_freed:increase1d", INSTANCE)
+    pages = of_selected(latest_day(READ, INSTANCE))
     reported = f"increase(ese_defrag_reported_pages_freed_total{{{DATABASE}}}[1d])"
     zeroed = f"increase(ese_maintenance_pages_zeroed_total{{{INSTANCE}}}[1d])"
     ended = f'ese_pass_last_completion_timestamp_seconds{{{DATABASE},task="zeroing"}}'
@@ -128,14 +128,14 @@ def _pages() -> list[Panel]:
             limits(logarithmic(lines()), "B"),
             Words(
                 "Pages read in 28 days",
-                "The pages behind the ratio, against the number that the policy requires before"
-                " the ratio is judged.",
+                "The pages behind the ratio, against the number that must be there before it is"
+                " judged.",
                 "short",
                 NO_RATIO,
             ),
             [
-                Query(of_selected(latest_day(READ, INSTANCE)), OF_INSTANCE),
-                Query(with_window(policy("min_pages_read", CHOSEN)), f"{SERIES} least"),
+                Query(pages, OF_INSTANCE),
+                drawn("minPagesRead", pages, "least"),
             ],
             [runbook("EseDefragRatioDrift")],
         ),
@@ -199,6 +199,7 @@ def _inside_and_outside(which: str, series: str) -> list[Query]:
 
 
 def _logs() -> list[Panel]:
+    buckets = f"ese_version_buckets_allocated{{{INSTANCE}}}"
     depth = f"ese_checkpoint_depth_logs{{{INSTANCE}}}"
     target = f"{depth} / (ese_checkpoint_depth_target_ratio{{{INSTANCE}}} > 0)"
     return [
@@ -236,14 +237,14 @@ def _logs() -> list[Panel]:
             ],
         ),
         finish(
-            lines(),
+            limits(lines(), "B"),
             Words(
                 "Version buckets",
-                "Buckets that the version store holds.",
+                "Buckets that the version store holds, against the limit that the site sets.",
                 "short",
                 NOT_SAMPLED,
             ),
-            [Query(of_selected(f"ese_version_buckets_allocated{{{INSTANCE}}}"), OF_INSTANCE)],
+            [Query(of_selected(buckets), OF_INSTANCE), drawn("versionBuckets", buckets, "limit")],
             [runbook("EseVersionBucketsHigh"), runbook("EseVersionStoreFull")],
         ),
         finish(

@@ -26,8 +26,6 @@ timestamps; times are values, in seconds since 1970, UTC.
   0 there. The first error in `ese_engine_errors_total` is no increase: query
   `x and t unless last_over_time((x offset 1d)[7d:1h]) or increase(x[1d])`, where `t` is
   `ese_engine_error_last_timestamp_seconds > time() - 86400`: old logs have old errors.
-- A policy of a database is exposed only where it differs from `esewatch_policy_default_*`, which
-  each agent exposes once.
 - A known bad page is a state. Compare `ese_known_bad_pages`, not its growth; pages that the first
   reading found in old logs are also in `ese_known_bad_pages_found_in_history`.
 - A gauge from a performance counter becomes absent when its samples stop: after 15 minutes, or
@@ -51,57 +49,14 @@ class Join(NamedTuple):
 
 JOINS: Final = (
     Join(
-        "The ratio of a database, and its position to the band",
-        "Counters belong to instances, a policy to a database. The value is the number of pages"
-        " read for each\npage freed in 28 days, from `rules/esewatch.rules.yml`; `band` is above,"
-        " below or between the limits\n`ratio_high` and `ratio_low` of the policy: that of the"
-        " database, else that of all.",
+        "The ratio of a database",
+        "Counters belong to instances: each database of one has its ratio. The value is the number"
+        " of pages\nread for each page freed in 28 days, from `rules/esewatch.rules.yml`.",
         """\
-label_replace(
-  last_over_time(database:ese_defrag_pages_read_per_freed:ratio_increase28d[5h])
-  > on (job, instance, computer, database)
-  (
-    last_over_time(esewatch_policy_ratio_high[1h])
-    or on (job, instance, computer, database)
-    max by (job, instance, computer, database) (last_over_time(ese_database_info[1h]))
-    * on (job, instance) group_left ()
-    last_over_time(esewatch_policy_default_ratio_high[1h])
-  ),
-  "band", "above", "", ""
-)
-or
-label_replace(
-  last_over_time(database:ese_defrag_pages_read_per_freed:ratio_increase28d[5h])
-  < on (job, instance, computer, database)
-  (
-    last_over_time(esewatch_policy_ratio_low[1h])
-    or on (job, instance, computer, database)
-    max by (job, instance, computer, database) (last_over_time(ese_database_info[1h]))
-    * on (job, instance) group_left ()
-    last_over_time(esewatch_policy_default_ratio_low[1h])
-  ),
-  "band", "below", "", ""
-)
-or
-label_replace(
-  last_over_time(database:ese_defrag_pages_read_per_freed:ratio_increase28d[5h])
-  <= on (job, instance, computer, database)
-  (
-    last_over_time(esewatch_policy_ratio_high[1h])
-    or on (job, instance, computer, database)
-    max by (job, instance, computer, database) (last_over_time(ese_database_info[1h]))
-    * on (job, instance) group_left ()
-    last_over_time(esewatch_policy_default_ratio_high[1h])
-  )
-  >= on (job, instance, computer, database)
-  (
-    last_over_time(esewatch_policy_ratio_low[1h])
-    or on (job, instance, computer, database)
-    max by (job, instance, computer, database) (last_over_time(ese_database_info[1h]))
-    * on (job, instance) group_left ()
-    last_over_time(esewatch_policy_default_ratio_low[1h])
-  ),
-  "band", "between", "", ""
+max by (job, instance, computer, database) (
+  last_over_time(ese_database_info[1h])
+  * on (job, instance, computer, ese_instance) group_left ()
+  last_over_time(ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d[5h])
 )""",
     ),
     Join(

@@ -10,6 +10,7 @@ is shipped (alerts/README.md):
       dashboardTags: [north, ese] # the boards with the first one link to each other
       siteLabels: [site, cluster] # labels of targets that tell two computers of one name apart
       agentLabels: [instance, pod] # labels of targets that name an agent, not what it watches
+      ratioLow: 40                # a limit of dashboards/limits.py, on dashboards and in alerts
       prometheusRule:             # rules and alerts as custom resources of the Prometheus operator
         labels: {release: kube-prometheus-stack}
 
@@ -28,6 +29,7 @@ from typing import Annotated
 import msgspec
 import yaml
 
+from dashboards.limits import DEFAULTS, IN_RULES, Limits
 from esewatch.expose.metrics.rows.metric_catalogue import SECTIONS
 from esewatch.expose.metrics.rows.metric_row import LABELS
 
@@ -71,7 +73,7 @@ class PrometheusRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: dict[str, str] = {}
 
 
-class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class Site(Limits, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """What a site sets."""
 
     selector: str = ""
@@ -85,6 +87,12 @@ class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="came
     """What is held has an expression for each set of them that a target may have."""
     agent_labels: tuple[LabelName, ...] = ("instance",)
     prometheus_rule: PrometheusRule | None = None
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Those that are not as shipped."""
+        own: dict[str, float] = msgspec.to_builtins(self)
+        return {name: own[name] for name, value in DEFAULTS.items() if own[name] != value}
 
     @property
     def of_agents_and_metrics(self) -> set[str]:
@@ -133,6 +141,7 @@ def alertmanager_of(site: Site, text: str) -> str:
 def rules_of(site: Site, text: str) -> str:
     """A file of rules. Comments and texts stay; queries in texts get the selector, too."""
     lines, inside = [], -1
+    text = _with_limits(site, text)
     for line in _kept_apart(site, _with_labels(site, text)).splitlines(keepends=True):
         indent = len(line) - len(line.lstrip())
         if line.strip() and indent <= inside:
@@ -170,13 +179,32 @@ def dashboard_of(site: Site, text: str) -> str:
         ),
         text,
     )
+    own = site.limits
     board = json.loads(text.replace(f"/d/{UID}-", f"/d/{site.dashboard_uid_prefix}-"))
     board["uid"] = site.dashboard_uid_prefix + board["uid"].removeprefix(UID)
+    for variable in board["templating"]["list"]:
+        if variable["name"] in own:
+            variable["query"] = f"{own[variable['name']]:.6g}"
     if site.dashboard_tags is not None:
         board["tags"] = site.dashboard_tags
         for link in board["links"]:
             link["tags"] = site.dashboard_tags[:1]
     return json.dumps(board, indent=2) + "\n"
+
+
+def _with_limits(site: Site, text: str) -> str:
+    """Rules that compare with the limits of the site."""
+    changed = {name: own for name, own in site.limits.items() if name in IN_RULES}
+    # At first a mark: one limit may be what another was.
+    for name in changed:
+        before, behind = IN_RULES[name]
+        number = re.escape(f"{DEFAULTS[name]:.6g}")
+        text = re.sub(
+            rf"({before}){number}(?![\d.])(?={behind})", rf"\g<1><{name}>", text, flags=re.M
+        )
+    for name, own in changed.items():
+        text = text.replace(f"<{name}>", f"{own:.6g}")
+    return text
 
 
 def _with_labels(site: Site, text: str) -> str:

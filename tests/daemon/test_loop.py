@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.core import Metric
 
 from esewatch.advice.history.derived import AllDerived
-from esewatch.config import LogFiles, Policy, Settings, SourceSettings
+from esewatch.config import DatabaseRule, LogFiles, Settings, SourceSettings
 from esewatch.daemon import loop, poller, publisher
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.metrics import snapshot
@@ -565,12 +565,13 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay(tmp_path: Path) -> Non
         assert metric(running.daemon, name) == EPOCH + 10 * DAY + 5
 
 
-def test_policies_hold_at_once(tmp_path: Path) -> None:
+def test_settings_of_databases_hold_at_once(tmp_path: Path) -> None:
     source = Scripted("a", [[batch(event(700, 0, 1))]])
     with Running(tmp_path, Settings(), source) as running:
         assert source.done.wait(PATIENCE)
-        running.reload(Settings(policy=Policy(ratio_high=321.0)))
-        assert "esewatch_policy_default_ratio_high 321.0" in exposed(running.daemon)
+        assert "ese_database_direct_attached{" not in exposed(running.daemon)
+        running.reload(Settings(databases=[DatabaseRule(match="*", storage="das")]))
+        assert "ese_database_direct_attached{" in exposed(running.daemon)
 
 
 class Endless(Scripted):

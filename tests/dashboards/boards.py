@@ -140,6 +140,8 @@ def escaped(value: str) -> str:
 
 def chosen(variable: Json, values: Sequence[str]) -> str:
     """What takes the place of a variable: of all where `values` is empty."""
+    if variable.get("type") == "constant":
+        return values[0] if values else str(variable["query"])
     if not values:
         return str(variable.get("allValue") or ".*")
     if not (variable.get("multi") or variable.get("includeAll")):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import promql_parser as ql
 
+from dashboards.limits import DEFAULTS
 from tests.dashboards.boards import VARIABLE, Json, list_query, named, panels, variables
 from tests.rules.expressions import RUNBOOKS, Selector, golden, recorded, unknown, uses
 from tests.rules.lint import counters, wrong_joins
@@ -40,10 +41,11 @@ RATE_INTERVAL = 4001
 """Milliseconds that stand for $__rate_interval: nobody writes them."""
 DURATIONS = {"__rate_interval": f"{RATE_INTERVAL}ms", "__interval": "4003ms", "__range": "4007ms"}
 NUMBERS = {"__range_s": "4007", "__interval_ms": "4003", "__range_ms": "4007000"}
+NUMBERS |= {name: f"{value:g}" for name, value in DEFAULTS.items()}
 ORIGINAL = {"job": "job", "instance": "instance"}
 CHOSEN = {"computer", "ese_instance", "database", "device"}
 """Labels that a selector must match where its metric has them and the dashboard such a variable."""
-OF_A_DATABASE = ("ese_", "esewatch_policy_")
+OF_A_DATABASE = "ese_"
 NO_WINDOW = "No window on this model"
 WINDOW_METRIC = re.compile(r"ese_window_|.*pages_read_per_freed")
 OF_PROMETHEUS = {"scrape_duration_seconds", "scrape_samples_scraped"}

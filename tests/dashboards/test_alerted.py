@@ -1,27 +1,26 @@
-"""Limits that are drawn are those of the alerts."""
+"""Limits are drawn beside what they are held against, and those of alerts are the alerts'."""
+
+import re
 
 import pytest
 
-from dashboards.alerted import drawn, limit_of
-from tests.rules.expressions import alerts
-
-
-def test_a_limit_is_the_number_that_the_alert_compares_with() -> None:
-    reads = 'operation="read",phase!="recovery"'
-    assert limit_of("EseLatencyHigh", "warning", reads) == 0.02
-    assert limit_of("EseLatencyHigh", "critical", reads) == 0.1
-
-
-def test_a_limit_that_is_a_multiple_of_another_series_is_the_factor() -> None:
-    assert limit_of("ese_instance:ese_io_latency_seconds:avg1h_slow") == 10
-
-
-@pytest.mark.parametrize("alert", ["EseScansCollide", "EseLatencyHigh", "EseNothing"])
-def test_an_alert_without_one_limit_is_refused(alert: str) -> None:
-    assert alert == "EseNothing" or alert in {rule["alert"] for rule in alerts()}
-    with pytest.raises(ValueError, match=alert):
-        limit_of(alert)
+from dashboards.alerted import drawn
+from dashboards.limits import DEFAULTS, IN_RULES
+from tests.rules.expressions import ALERT_FILES, RULE_FILES
 
 
 def test_a_line_is_there_only_beside_what_it_is_held_against() -> None:
-    assert drawn(1 / 3, "some", "limit").expression == "vector(0.333333) and on () (some)"
+    assert drawn("ratioLow", "some", "limit").expression == "vector($ratioLow) and on () (some)"
+
+
+def test_what_is_not_set_as_shipped_is_there_only_where_a_site_sets_it() -> None:
+    assert drawn("cacheBytes", "some").expression == "vector($cacheBytes) > 0 and on () (some)"
+
+
+@pytest.mark.parametrize("name", IN_RULES)
+def test_a_limit_of_an_alert_stands_in_the_rules(name: str) -> None:
+    before, behind = IN_RULES[name]
+    limit = re.compile(f"(?:{before}){DEFAULTS[name]:g}(?![\\d.]){behind}", re.MULTILINE)
+    text = "".join(file.read_text() for file in (*RULE_FILES, *ALERT_FILES))
+
+    assert len(limit.findall(text)) == (2 if name == "readLatencyCriticalSeconds" else 1)

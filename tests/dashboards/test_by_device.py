@@ -85,8 +85,7 @@ def series() -> Iterator[tuple[str, Mapping[str, str], Mapping[int, float]]]:
             yield "ese_backup_running", own, scan
             corrected = {**own, "kind": "corrected"}
             yield "ese_known_bad_pages", corrected, dict.fromkeys(times, 2.0)
-            yield "esewatch_policy_cache_bytes", own, dict.fromkeys(times, 2e9)
-            yield "esewatch_policy_direct_attached", own, dict.fromkeys(times, 1.0)
+            yield "ese_database_direct_attached", own, dict.fromkeys(times, 1.0)
             ended = {**own, "kind": "full"}
             yield "ese_backup_last_completion_timestamp_seconds", ended, dict.fromkeys(times, BEGIN)
     for agent, computer, instance in (
@@ -221,15 +220,6 @@ def test_rows_are_in_the_order_of_computers_and_devices(prometheus: Prometheus) 
 
     assert found == sorted(found)
     assert found[-1] == ("ex02", "unknown")
-
-
-def test_the_cache_is_held_against_all_active_databases_of_the_computer(
-    prometheus: Prometheus,
-) -> None:
-    (panel,) = [panel for panel in panels(BOARD) if panel["title"] == "Cache against policy"]
-    found = asked(prometheus, panel["targets"][0]["expr"], 1, database="e:\\db2.edb")
-
-    assert [(labels["computer"], value) for labels, value in found] == [("ex01", 0.5)]
 
 
 def test_corrected_pages_are_added_up_by_device(prometheus: Prometheus) -> None:

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from dashboards.limits import DEFAULTS
 from dashboards.parts import COUNT, DAYS, HOURS
 from tests.dashboards.boards import (
     FOLDER,
@@ -16,13 +17,12 @@ from tests.dashboards.boards import (
     interpolated,
     list_query,
     loaded,
-    metrics,
     named,
     panels,
     variables,
 )
 from tests.dashboards.linter import targets
-from tests.rules.expressions import ALERT_FILES, ROOT, alerts, golden, rules_of, uses
+from tests.rules.expressions import ALERT_FILES, ROOT, alerts, rules_of, uses
 from tests.support.patience import PATIENCE
 
 BOARDS = {
@@ -150,24 +150,27 @@ def test_the_integrity_alerts_are_linked_from_a_panel() -> None:
         assert f"/runbooks/{alert}" in text
 
 
-def test_each_policy_is_drawn_beside_what_it_limits() -> None:
-    policies = {name for name in golden() if name.startswith("esewatch_policy_")}
+def test_each_limit_is_drawn_as_it_is_shipped() -> None:
+    found = {
+        name: each["query"]
+        for board in loaded()
+        for name, each in variables(board).items()
+        if each["type"] == "constant"
+    }
 
-    assert policies
-    assert policies - metrics() == set()
+    assert found == {name: f"{value:.6g}" for name, value in DEFAULTS.items()}
 
 
-def test_read_freed_has_its_band_from_the_policy() -> None:
-    found = [
+def test_read_freed_has_its_band() -> None:
+    (found,) = [
         panel
         for board in loaded()
         for panel in panels(board)
-        if any("esewatch_policy_ratio_high" in t.expression for t in targets({"panels": [panel]}))
+        if any("$ratioHigh" in target["expr"] for target in panel["targets"])
     ]
     text = json.dumps(found)
 
-    assert found
-    assert "esewatch_policy_ratio_low" in text
+    assert "$ratioLow" in text
     assert "custom.fillBelowTo" in text
 
 
@@ -214,6 +217,7 @@ def test_durations_of_hours_and_days_have_an_axis_with_round_numbers_of_them() -
         "Time left of the running pass",
         "Time since the last full verification",
         "Time since the last completed pass",
+        "Time without a full CHECKDB",
     ]
     assert in_hours == [
         "Duration of the last completed pass",

@@ -61,7 +61,6 @@ def test_prometheus_reads_back_the_figures_of_the_published_passes(
         f"ese_pass_bad_checksums_total{scan}": 0,
         f"sum(ese_known_bad_pages{{{labels}}})": 0,
         f'ese_database_info{{{labels},ese_instance="SG06",model="window",tier="watched"}}': 1,
-        "esewatch_policy_default_ratio_high": 100,
     }.items():
         prometheus.wait_for_value(expression, value)
     prometheus.wait_for_evaluations(3)

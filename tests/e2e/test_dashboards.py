@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from dashboards.limits import DEFAULTS
 from esewatch.advice.forecast.verdict import VERDICTS
 from scripts.metrics_page import JOINS, Join
 from tests.dashboards.asking import Answer, ask, offered
@@ -57,6 +58,8 @@ CHECK = (
     "spid53      DBCC CHECKDB (sales) executed by D\\u found 0 errors and repaired 0 errors. "
     "Elapsed time: 4 hours 0 minutes 0 seconds."
 )
+SET_BY_A_SITE = {name: ["1"] for name, value in DEFAULTS.items() if not value}
+"""Limits that are not drawn as shipped."""
 READ_RATE = 1e11
 """Bytes a second of a disk: after some seconds it is enough for a mean of a quarter of an hour."""
 BEGAN = time.time() - 1
@@ -84,7 +87,7 @@ class Sight(NamedTuple):
         span = self.span(query)
         chosen = {"computer": self.computers} if self.computers else {}
         values = offered(self.url, query.board, span, chosen) if chosen else {}
-        return ask(self.url, query, span, values)
+        return ask(self.url, query, span, {**values, **SET_BY_A_SITE})
 
 
 @pytest.fixture(scope="module")

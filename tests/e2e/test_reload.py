@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 RELOADS = 50
 SUCCESSFUL = ("esewatch_config_last_reload_successful", frozenset[tuple[str, str]]())
 TIMESTAMP = ("esewatch_config_last_reload_success_timestamp_seconds", frozenset[tuple[str, str]]())
-RATIO_HIGH = "esewatch_policy_default_ratio_high"
+DIRECT = "ese_database_direct_attached"
 REFUSED = "the configuration is refused"
 
 
@@ -152,7 +152,7 @@ def test_a_wrong_configuration_is_one_line_and_the_old_one_stays(tmp_path: Path)
         agent.close()
 
 
-def test_policies_and_aliases_hold_at_once_and_a_new_journal_waits_for_a_restart(
+def test_databases_and_aliases_hold_at_once_and_a_new_journal_waits_for_a_restart(
     tmp_path: Path,
 ) -> None:
     logs = tmp_path / "logs"
@@ -165,13 +165,13 @@ def test_policies_and_aliases_hold_at_once_and_a_new_journal_waits_for_a_restart
         agent.start()
         changed = {
             **settings(logs),
-            "policy": {"ratio_high": 150},
+            "databases": [{"match": "*", "storage": "das"}],
             "computers": {"EX02.corp.example": "renamed.example"},
         }
         agent.config.write_text(yaml.safe_dump({**changed, "journal": str(tmp_path / "x.db")}))
         assert post_reload(agent)[0] == 200
-        values = {value for (name, _), value in samples(agent).items() if name == RATIO_HIGH}
-        assert values == {150.0}
+        values = {value for (name, _), value in samples(agent).items() if name == DIRECT}
+        assert values == {1.0}
         for _ in range(20):
             server.tick()
         server.finish()

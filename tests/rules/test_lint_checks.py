@@ -250,7 +250,7 @@ def test_a_hold_time_that_is_one_passes(text: str) -> None:
         ),
         (
             "{{ $labels.tier }}",
-            f"ese_database_size_bytes > on ({D}) group_left () esewatch_policy_ratio_high",
+            f"ese_database_size_bytes > on ({D}) group_left () ese_database_free_bytes",
             ["tier"],
         ),
         (
@@ -260,7 +260,7 @@ def test_a_hold_time_that_is_one_passes(text: str) -> None:
         ),
         (
             "{{ $labels.ese_instance }}",
-            f"{INFO} > on ({D}) esewatch_policy_ratio_high",
+            f"{INFO} > on ({D}) ese_database_free_bytes",
             ["ese_instance"],
         ),
         ("{{ $labels.instance }}", 'up == 0 or absent(up{job="a"})', ["instance"]),

@@ -55,7 +55,7 @@ def plain(expression: str) -> str:
     """Without the variables of Grafana, which are no durations."""
     for name in ("$__rate_interval", "$__interval", "$__range"):
         expression = expression.replace(name, "5m")
-    return expression
+    return re.sub(r"vector\(\$\w+\)", "vector(1)", expression)
 
 
 def test_a_site_that_sets_nothing_has_the_shipped_files(tmp_path: Path) -> None:
@@ -305,6 +305,33 @@ def test_the_operator_gets_the_rules_of_the_site_as_resources(south: Path, tmp_p
     assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in names)
 
 
+LIMITS = (
+    "_config:\n  readLatencySeconds: 0.1\n  readLatencyCriticalSeconds: 0.3\n"
+    "  logWriteSlowdown: 20\n  ratioLow: 40\n"
+)
+READS = r'operation="read",phase!="recovery"\}(?: offset 5m)? > ([\d.]+)\)'
+
+
+def test_limits_of_a_site_are_in_its_alerts_and_on_its_dashboards(tmp_path: Path) -> None:
+    (tmp_path / "site.yml").write_text(LIMITS)
+    assert main([str(tmp_path / "site.yml"), str(tmp_path)]) == 0
+    alerts = (tmp_path / "alerts" / "storage.yml").read_text()
+    rules = (tmp_path / "rules" / "storage.rules.yml").read_text()
+    drawn = {
+        each["name"]: each["query"]
+        for file in (tmp_path / "dashboards").glob("*.json")
+        for each in json.loads(file.read_text())["templating"]["list"]
+        if each["type"] == "constant"
+    }
+
+    assert re.findall(READS, alerts) == ["0.3", "0.3", "0.1"]
+    assert rules.replace("20 * max", "10 * max") == (ROOT / "rules/storage.rules.yml").read_text()
+    assert drawn["readLatencySeconds"] == "0.1"
+    assert drawn["readLatencyCriticalSeconds"] == "0.3"
+    assert drawn["ratioLow"] == "40"
+    assert drawn["ratioHigh"] == "100"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -325,6 +352,7 @@ def test_the_operator_gets_the_rules_of_the_site_as_resources(south: Path, tmp_p
             "_config: {selector: 'computer=\"ex01\"'}\n",
             "selector has 'computer': use a label of your targets",
         ),
+        ("_config: {ratioLow: 0}\n", "Expected `float` > 0.0 - at `_config.ratioLow`"),
         ("_config: {siteLabels: []}\n", "Expected `array` of length >= 1"),
         ("_config: {siteLabels: [a, b, c, d]}\n", "Expected `array` of length <= 3"),
         ("_config: {siteLabels: [a-b]}\n", "Expected `str` matching regex"),

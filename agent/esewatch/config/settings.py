@@ -55,8 +55,7 @@ SourceName = Annotated[str, Scalar("a name of at most 64 characters", _NAME, str
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """The thresholds of rules and advice; those that rules compare with are exported as
-    `esewatch_policy_*`."""
+    """The thresholds of advice."""
 
     ratio_high: Positive = 100.0
     """Pages read per page freed above this: little is left to free, the window may shrink."""

@@ -31,18 +31,12 @@ def test_every_line_of_a_table_has_the_columns_of_its_heading() -> None:
 
 
 AGENT = {"job": "esewatch", "instance": "ex01:19703", "computer": "ex01"}
-RATIO = "database:ese_defrag_pages_read_per_freed:ratio_increase28d"
+RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d"
 
 
 def series(name: str, values: str, **labels: str) -> dict[str, str]:
     """Series of an agent, as promtool takes them."""
     return {"series": selector(name, {**AGENT, **labels}), "values": values}
-
-
-def policy(name: str, values: str) -> dict[str, str]:
-    """What holds for all databases of an agent."""
-    labels = {label: AGENT[label] for label in ("job", "instance")}
-    return {"series": selector(name, labels), "values": values}
 
 
 def selector(name: str, labels: Mapping[str, str]) -> str:
@@ -51,15 +45,11 @@ def selector(name: str, labels: Mapping[str, str]) -> str:
 
 
 def test_the_joins_give_what_their_words_say(tmp_path: Path) -> None:
-    by_database = {name: {"database": name} for name in ("high", "middle", "low")}
     given = [
-        *(series(RATIO, f"{ratio}x60", **by_database[name])
-          for name, ratio in (("high", 142), ("middle", 70), ("low", 30))),
-        *(series("ese_database_info", "1x60", **each) for each in by_database.values()),
-        policy("esewatch_policy_default_ratio_high", "60x60"),
-        series("esewatch_policy_ratio_high", "100x60", database="middle"),
-        policy("esewatch_policy_default_ratio_low", "20x60"),
-        series("esewatch_policy_ratio_low", "50x60", database="low"),
+        series(RATIO, "142x60", ese_instance="SG01"),
+        series(RATIO, "30x60", ese_instance="SG02"),
+        *(series("ese_database_info", "1x60", database=name, ese_instance=instance)
+          for name, instance in (("high", "SG01"), ("middle", "SG01"), ("low", "SG02"))),
         series("ese_last_full_verification_timestamp_seconds", "-5400x60", database="high",
                by="online_scan"),
         series("ese_last_full_verification_timestamp_seconds", "-9000x60", database="high",
@@ -71,8 +61,8 @@ def test_the_joins_give_what_their_words_say(tmp_path: Path) -> None:
         series("ese_device_read_bytes_total", "0+60x60", device="4"),
     ]  # fmt: skip
     told = {
-        JOINS[0]: [({"database": "high", "band": "above"}, 142), ({"database": "middle",
-                   "band": "between"}, 70), ({"database": "low", "band": "below"}, 30)],
+        JOINS[0]: [({"database": "high"}, 142), ({"database": "middle"}, 142),
+                   ({"database": "low"}, 30)],
         JOINS[1]: [({"database": "high"}, 2)],
         JOINS[2]: [({"database": "high", "device": "3"}, 100),
                    ({"database": "low", "device": "3"}, 100)],

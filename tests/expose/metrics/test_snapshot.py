@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from prometheus_client.core import Metric
 
-from esewatch.config import DatabaseRule, Policy, Settings
+from esewatch.config import DatabaseRule, Settings
 from esewatch.expose.metrics.snapshot import commit_histogram, families, own_families
 from esewatch.fold.instances.backups import insert
 from esewatch.fold.passes.transitions import pack
@@ -79,19 +79,14 @@ def values(state: State, name: str, settings: Settings | None = None) -> dict[st
 
 
 def names(state: State, settings: Settings | None = None) -> set[str]:
-    """Names of all but the policy of all databases, which is always there."""
-    found = {name for name, _ in series(families(state, settings or Settings(), NOW))}
-    return {name for name in found if not name.startswith("esewatch_policy_default_")}
+    return {name for name, _ in series(families(state, settings or Settings(), NOW))}
 
 
-def test_an_empty_state_has_only_the_dropped_databases_and_the_policy_of_all() -> None:
+def test_an_empty_state_has_only_the_dropped_databases() -> None:
     found = series(families(State(), Settings(), NOW))
 
     assert {name for name, _ in found} == {
         "esewatch_databases_dropped_total",
-        "esewatch_policy_default_min_pages_read",
-        "esewatch_policy_default_ratio_high",
-        "esewatch_policy_default_ratio_low",
     }
     assert {labels for _, labels in found} == {frozenset()}
 
@@ -425,24 +420,6 @@ def test_database_info_spells_the_instance_as_its_counters_do() -> None:
             "page_size": "",
         }
     ]
-
-
-def test_policy_is_told_once_and_of_databases_where_theirs_differs() -> None:
-    settings = Settings(
-        policy=Policy(ratio_high=120.0),
-        databases=[DatabaseRule(match="*priv*", policy={"ratio_low": 40.0})],
-    )
-
-    found = series(families(state_of(watched()), settings, NOW))
-    policy = {key: value for key, value in found.items() if "policy" in key[0]}
-
-    own = frozenset({"computer": "ex01", "database": PRIV}.items())
-    assert policy == {
-        ("esewatch_policy_default_ratio_high", frozenset()): 120,
-        ("esewatch_policy_default_ratio_low", frozenset()): 50,
-        ("esewatch_policy_ratio_low", own): 40,
-        ("esewatch_policy_default_min_pages_read", frozenset()): 100_000,
-    }
 
 
 def test_a_computer_is_up_while_all_its_sources_are_and_each_counts_its_computers() -> None:

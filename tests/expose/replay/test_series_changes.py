@@ -475,8 +475,7 @@ def test_the_agent_its_sources_and_judgements_of_the_present_have_no_past() -> N
     assert {name for name in CATALOGUE if name not in ALL} == {
         name
         for name in CATALOGUE
-        if (name.startswith("esewatch_") and not name.startswith("esewatch_policy_"))
-        or name.startswith("process_")
+        if name.startswith(("esewatch_", "process_"))
         or CATALOGUE[name].labels == ("source",)
         or name in JUDGED | OF_NOW
     }

@@ -20,17 +20,13 @@ from esewatch.advice.base.left_out import LeftOut, leaving_out
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.silence import last_records
 from esewatch.advice.history.derived import AllDerived, derived
-from esewatch.config import Settings, window_for
+from esewatch.config import Settings, rule_for, window_for
 from esewatch.ese.pages import kernels
 from esewatch.expose.metrics.collectors.backup_families import (
     add_backup_jobs,
     add_sets,
 )
 from esewatch.expose.metrics.collectors.database_families import Traits, add_database
-from esewatch.expose.metrics.collectors.policy_families import (
-    add_default_policy,
-    database_policy,
-)
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
@@ -118,7 +114,6 @@ def families(
     out = Samples()
     add_hosts(out, state, now)
     _add_sources(out, state)
-    add_default_policy(out, settings)
     for computer, last in sorted(last_records(state).items()):
         labels = {"computer": printable(computer)}
         out.add("ese_computer_last_record_timestamp_seconds", labels, last)
@@ -251,16 +246,17 @@ def add_databases(
             instance = state.instances.get(instance_key(database))
             host = state.hosts.get(database.computer)
             takes_part = bool(facts.member.role) and facts.tier == "watched"
+            rule = rule_for(settings, *key)
             traits = Traits(
                 copies_of=known.copies.keys[key] if takes_part else None,
                 # The spelling of the counters, so that both sides join.
                 ese_instance=instance.ese_instance if instance else instance_label(database),
                 stale_seconds=stale_seconds(database, settings),
-                policy=database_policy(database, settings),
                 window=window_for(settings, database.database, database.computer),
                 backups=facts.backed_up.kinds,
                 backup_running=at_work(instance, now) if instance else None,
                 device=device_of(database, host.volumes if host else {}, settings),
+                direct_attached=rule is not None and rule.storage == "das",
             )
             add_database(out, database, facts, traits, now)
     for computer, file in left_out or ():

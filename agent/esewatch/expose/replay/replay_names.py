@@ -7,7 +7,7 @@ from esewatch.expose.metrics.rows.metric_catalogue import ADVICE, CATALOGUE
 from esewatch.expose.metrics.rows.metric_row import S
 from esewatch.model import EsewatchError
 
-PREFIXES = ("ese_", "exchange_", "sqlserver_", "esewatch_policy_")
+PREFIXES = ("ese_", "exchange_", "sqlserver_")
 """Metrics with a past in the records. Those of the agent and its sources have none."""
 
 OF_NOW = frozenset({"ese_computer_last_record_timestamp_seconds"})

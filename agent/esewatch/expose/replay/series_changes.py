@@ -24,7 +24,6 @@ from esewatch.config import Settings, rule_for, window_for
 from esewatch.config.calendar import CALENDAR, next_opening, opening_at
 from esewatch.expose.metrics.collectors.advice_families import add_advice, add_checks
 from esewatch.expose.metrics.collectors.backup_families import add_backup_jobs
-from esewatch.expose.metrics.collectors.policy_families import add_default_policy
 from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
 from esewatch.expose.metrics.rows.metric_catalogue import BACKUPS, CATALOGUE, SQLSERVER
@@ -50,8 +49,6 @@ TIMELESS = (Coverage, CountersSeen)
 folded before a record of its own, it would make that one a duplicate."""
 
 ADVISED: Entity = ("advice", "", "")
-
-POLICY: Entity = ("policy", "", "")
 
 _SOURCE = "replay"
 _TABLES: dict[tuple[str, ...], str] = {D: "database", I: "instance", V: "device"}
@@ -120,7 +117,6 @@ class Replay:
         self._instance: dict[tuple[str, str], Entity] = {}
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._judged_every = judged_every
-        self._wake(POLICY, first)
         if judged_every is not None and not JUDGED.isdisjoint(names):
             self._wake(ADVISED, -(-first // judged_every) * judged_every)
 
@@ -307,8 +303,6 @@ class Replay:
             self.folder.changed.update(changed)
             add_advice(out, judged, details, state)
             add_checks(out, checks)
-        elif entity == POLICY:
-            add_default_policy(out, self.folder.settings)
         elif table == "backup_jobs":
             instances = {key: each for key, each in state.instances.items() if key[0] == first}
             hosts = {first: state.hosts[first]}

@@ -2,10 +2,7 @@
 
 import re
 
-import msgspec
-
-from esewatch.config import Policy
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE, POLICY, SECTIONS
+from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE, SECTIONS
 from esewatch.expose.metrics.rows.metric_row import LABELS, MetricRow
 from tests.support.each import of_each
 
@@ -57,28 +54,8 @@ def test_every_explained_label_is_used() -> None:
     assert used | {"le"} == LABELS.keys()
 
 
-ADVICE_ONLY = {
-    "min_windows", "defrag_complete_within", "verify_within", "verify_within_most", "silent_after",
-    "version_buckets", "checkdb_within", "backup_within", "restorable_within",
-}  # fmt: skip
-"""Thresholds that no rule compares with a metric: they act on `ese_window_advice`,
-`ese_pass_deadline_timestamp_seconds` and `ese_finding`, which are exported."""
-
-
-OF_A_RULE = {"cache_bytes": "cache_per_mailbox", "direct_attached": None}
-"""Metrics that need more than the policy: the mailboxes and the storage of a database's rule."""
-
-
-def test_every_threshold_of_the_policy_that_rules_use_is_a_metric() -> None:
-    fields = {field.name for field in msgspec.structs.fields(Policy)}
-    names = {
-        row.name.removeprefix("esewatch_policy_").removeprefix("default_").removesuffix("_seconds")
-        for row in POLICY
-    }
-    shown = {OF_A_RULE.get(name, name) for name in names} - {None}
-
-    assert shown == fields - ADVICE_ONLY
-    assert fields > ADVICE_ONLY
+def test_no_metric_is_a_policy() -> None:
+    assert not [name for name in CATALOGUE if "policy" in name]
 
 
 def test_the_family_of_a_counter_is_its_name_without_total() -> None:

@@ -11,8 +11,6 @@ it from waking anybody.
 from collections.abc import Collection, Iterable, Mapping, Set
 from typing import NamedTuple
 
-from prometheus_client.samples import Sample
-
 from esewatch.advice.history.derived import Derived
 from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
@@ -41,20 +39,20 @@ OPERATIONS = ("read", "write")
 class Traits(NamedTuple):
     """Facts about a database from outside its own state.
 
-    `policy` has its own thresholds by metric name, `backup_running` tells whether its instance is
-    being backed up (None: it never was). `device` is None when it is not known, `window` when none
-    is configured, `copies_of` for a database that is judged by itself: it has no copies, or its
-    role is unknown.
+    `backup_running` tells whether its instance is being backed up (None: it never was). `device` is
+    None when it is not known, `window` when none is configured, `copies_of` for a database that is
+    judged by itself: it has no copies, or its role is unknown. `direct_attached`: on disks of the
+    server itself.
     """
 
     ese_instance: str
     stale_seconds: float
-    policy: Mapping[str, float]
     backups: Mapping[str, BackupTotals]
     backup_running: bool | None = None
     copies_of: str | None = None
     device: str | None = None
     window: Window | None = None
+    direct_attached: bool = False
 
 
 def add_database(
@@ -100,12 +98,11 @@ def add_database(
             _add_scan(out, of_task, database, task)
     _add_work(out, labels, database)
     out.add("ese_backup_running", labels, traits.backup_running)
+    out.add("ese_database_direct_attached", labels, 1 if traits.direct_attached else None)
     _add_backups(out, labels, traits.backups)
     if traits.window is not None and CALENDAR[0] <= now <= CALENDAR[1]:
         open_now = opening_at(traits.window, now) is not None
         out.add("ese_window_open", labels, int(open_now))
-    for name, threshold in traits.policy.items():
-        out.extend(name, [Sample(name, labels, threshold)])
 
 
 def _add_restorable(out: Samples, labels: Labels, database: Database) -> None:

@@ -405,32 +405,7 @@ counter ese_device_writes_total V
 gauge ese_database_device_info D device
   The device that holds a database, always 1; absent when it is not known. From the configuration,
   else the volumes of its computer.
-""")
-
-CONFIGURATION = "the configuration, else the built-in default"
-POLICY = rows(f"""
-gauge esewatch_policy_default_ratio_high
-  Pages read per page freed above which the window may shrink, for databases without a value of
-  their own. From {CONFIGURATION}.
-gauge esewatch_policy_default_ratio_low
-  Pages read per page freed below which the window may grow, for databases without a value of their
-  own. From {CONFIGURATION}.
-gauge esewatch_policy_default_min_pages_read
-  Pages that defragmentation must have read before its ratio is judged, for databases without a
-  value of their own. From {CONFIGURATION}.
-gauge esewatch_policy_ratio_high D
-  Pages read per page freed above which the window may shrink; absent where the value for all
-  applies. From the configuration.
-gauge esewatch_policy_ratio_low D
-  Pages read per page freed below which the window may grow; absent where the value for all applies.
-  From the configuration.
-gauge esewatch_policy_min_pages_read D
-  Pages that defragmentation must have read before its ratio is judged; absent where the value for
-  all applies. From the configuration.
-gauge esewatch_policy_cache_bytes D
-  Database cache that its mailboxes should have; absent where their number is not set. From
-  mailboxes and cache_per_mailbox of the configuration.
-gauge esewatch_policy_direct_attached D
+gauge ese_database_direct_attached D
   1 where the database is on disks of the server itself, else absent. From storage of the
   configuration.
 """)
@@ -545,7 +520,6 @@ SECTIONS: dict[str, tuple[MetricRow, ...]] = {
     "Instances": INSTANCES,
     "Computers": COMPUTERS,
     "Devices": DEVICES,
-    "Policy": POLICY,
     "Sources": SOURCES,
     "The agent itself": AGENT,
 }

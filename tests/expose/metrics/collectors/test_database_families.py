@@ -1,4 +1,4 @@
-"""Thresholds of the configuration as the rules meet them."""
+"""What the configuration says of a database, as metrics."""
 
 import datetime
 from typing import Any
@@ -26,19 +26,9 @@ def ruled(**rule: Any) -> Settings:
     return Settings(databases=[DatabaseRule(match="*priv06.edb", **rule)])
 
 
-def test_the_cache_is_that_of_its_mailboxes_and_absent_without_their_number() -> None:
-    assert shown(ruled(mailboxes=800))["esewatch_policy_cache_bytes"] == 800 * 5 * 2**20
-    more = ruled(mailboxes=10, policy={"cache_per_mailbox": 2**20})
-    assert shown(more)["esewatch_policy_cache_bytes"] == 10 * 2**20
-    assert "esewatch_policy_cache_bytes" not in shown(ruled())
-    assert "esewatch_policy_cache_bytes" not in shown(ruled(mailboxes=0))
-
-
-def test_what_is_not_set_is_absent() -> None:
-    found = shown(ruled(storage="san"))
-
-    assert "esewatch_policy_direct_attached" not in found
-    assert shown(ruled(storage="das"))["esewatch_policy_direct_attached"] == 1
+def test_direct_attached_storage_is_told_where_it_is_set() -> None:
+    assert "ese_database_direct_attached" not in shown(ruled(storage="san"))
+    assert shown(ruled(storage="das"))["ese_database_direct_attached"] == 1
 
 
 def test_a_window_is_open_from_its_start_up_to_its_end() -> None:
