@@ -6,10 +6,10 @@ those of what is held, alert by alert, ten minutes a step; matrix.py runs all of
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from esewatch.advice.alerts import FRESH, HELD, MORE, Carried, Level, severities
+from esewatch.advice.alerts import ALWAYS, FRESH, HELD, MORE, Carried, Level, severities
 from tests.rules.expressions import ALERT_FILES, RULE_FILES, alerts, document_of
 from tests.rules.needed import seconds
 
@@ -243,6 +243,16 @@ def _times(value: str, number: int) -> str:
     return f"_x{number}" if value == "_" else f"{value}+0x{number - 1}"
 
 
+def groups(stories: Iterable[Story], about: Sequence[Row], step: int) -> list[dict[str, Any]]:
+    """The cases of stories. What has one severity alone is not raised."""
+    found = []
+    for story in stories:
+        raised = OTHER_SEVERITY in story.voices
+        told = [row for row in about if not (raised and row.finding in ALWAYS)]
+        found += [group(story, told, step)] if told else []
+    return found
+
+
 def group(story: Story, about: Sequence[Row], step: int) -> dict[str, Any]:
     """The cases of a story about findings whose alerts are alike: held or not, and for how long."""
     scrape, evaluated = story.scrape or step, story.evaluated or step
@@ -327,4 +337,4 @@ def documents() -> Iterator[tuple[str, dict[str, Any]]]:
     held = [row for row in rows() if row.at_once]
     for alert, about in itertools.groupby(held, lambda row: row.alert):
         own = [row._replace(number=number) for number, row in enumerate(about, 6)]
-        yield f"latched_{alert}", document([group(story, own, STEP) for story in QUICK], STEP)
+        yield f"latched_{alert}", document(groups(QUICK, own, STEP), STEP)

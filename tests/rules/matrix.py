@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.rules import promtool
-from tests.rules.latched import STORIES, Row, document, group, rows
+from tests.rules.latched import STORIES, Row, document, groups, rows
 from tests.support.tools import newest, require
 
 STEP = 120
@@ -49,12 +49,12 @@ def files(own: Alike, folder: Path) -> list[Path]:
     speeds = {story.evaluated or STEP for story in STORIES}
     for evaluated in sorted(speeds):
         told = [story for story in STORIES if (story.evaluated or STEP) == evaluated]
-        groups = [group(story, about, STEP) for story in told]
+        cases = groups(told, about, STEP)
         place = folder / f"{evaluated}"
         place.mkdir(parents=True)
         path = place / "matrix_test.yml"
-        promtool.write(document(groups, evaluated), path)
-        found += promtool.prepare(path, place, groups, exact=True)
+        promtool.write(document(cases, evaluated), path)
+        found += promtool.prepare(path, place, cases, exact=True)
     return found
 
 
