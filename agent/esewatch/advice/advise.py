@@ -261,6 +261,7 @@ def _without_backup(
     kept = {}
     for key, each in judged.items():
         held = silent.held(state.databases[key], now)
+        held = min(held, each.history.unread_since or held)
         kept[key] = Kept(each.copy, each.history, policy_for(settings, key[1], key[0]), held)
     return missing_backups(kept, now)
 

@@ -335,6 +335,20 @@ def test_while_the_log_is_not_read_to_its_end_none_is_missed_and_what_was_missed
     assert not stated(22, backup(22), caught_up=True)
 
 
+def test_a_backup_may_be_in_the_log_of_another_copy_that_is_not_read_to_its_end() -> None:
+    folder = folder_of(nights(40), settings=PAIR)
+    folder.open_source("others", EPOCH)
+
+    def missing(records: list[Record], *, caught_up: bool) -> dict[str, str]:
+        folder.fold("others", Batch(records=records, caught_up=caught_up))
+        return severities(advise(folder.state, PAIR, EPOCH + 30 * DAY))
+
+    known = [*nights(20, "EX02"), *backup(19.5, computer="EX02")]
+    assert missing(known, caught_up=False) == {}
+    rest = nights(40, "EX02")[21:]
+    assert missing(rest, caught_up=True) == {"ex01": "warning", "ex02": "warning"}
+
+
 def test_a_backup_may_be_among_events_that_are_missing() -> None:
     def read(first: int, last: int) -> list[Record]:
         """Events number 1 to 41 are of days 0 to 40."""

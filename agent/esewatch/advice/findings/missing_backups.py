@@ -25,7 +25,7 @@ class Kept(NamedTuple):
     history: History
     policy: Policy
     held: float
-    """While its computer is silent, its absences are judged as of then."""
+    """While its computer is silent, or not read to its end, its absences are judged as of then."""
 
 
 class Unsaved(NamedTuple):
