@@ -36,7 +36,10 @@ class Carried(NamedTuple):
 HELD: Mapping[str, Sequence[Carried]] = {
     "EseKnownBadPage": [Carried("database", ["known_bad_page"])],
     "EseCorrectedPage": [Carried("database", ["corrected_page"])],
-    "EseLogicalCorruption": [Carried("database", ["logical_damage"])],
+    "EseLogicalCorruption": [
+        Carried("database", ["logical_damage"]),
+        Carried("ese_instance", ["logical_damage"]),
+    ],
     "EseCopyDivergence": [
         Carried("database", ["copy_divergence", "copy_suspect", "revert_snapshot"])
     ],

@@ -37,6 +37,7 @@ from esewatch.fold.state.rebuilt import settle
 from esewatch.fold.state.rollups import HOUR_SECONDS
 from esewatch.fold.state.state import (
     Channel,
+    EngineErrorKind,
     Failure,
     Instance,
     Metered,
@@ -391,16 +392,16 @@ class Folder(Entities):
             restores.note(self.state.hosts[computer], event, time)
         if origin.instance_name and event.time is not None:
             self._instance_event(origin, event, time)
-        is_error = event.event_id in engine_errors.KIND_OF and event.time is not None
-        if is_error and engine_errors.counts(computer, event, self.settings):
-            self._engine_error(computer, event, time)
+        if event.event_id in engine_errors.MAY_REPORT and event.time is not None:
+            for kind in engine_errors.kinds_of(computer, event, self.settings):
+                self._engine_error(computer, event, kind, time)
         if event.database:
             self._database_event(origin, event, time, history=history)
         elif "file" in event.fields:
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
         elif event.time is not None and engine_errors.is_failed_read(event):
             # Of a file that is not known: a failed read of its instance.
-            instance = self._engine_error(computer, event, time)
+            instance = self._engine_error(computer, event, "io", time)
             if instance is not None:
                 instances.note_failed_read(instance, time)
         elif event.event_id in page_failures.REPORTS:
@@ -461,11 +462,13 @@ class Folder(Entities):
             page_failures.keep(instance.failures, failure)
         self._touch("instance", computer, name.lower())
 
-    def _engine_error(self, computer: str, event: Event, time: float) -> Instance | None:
+    def _engine_error(
+        self, computer: str, event: Event, kind: EngineErrorKind, time: float
+    ) -> Instance | None:
         name = engine_errors.instance_of(self.state, computer, event)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
-            engine_errors.note(instance, event, time)
+            engine_errors.note(instance, event, kind, time)
             self._touch("instance", computer, name.lower())
         return instance
 

@@ -387,8 +387,47 @@ def test_page_errors_of_an_instance_that_are_history_or_of_what_is_observed_are_
     )
 
 
-def test_corruption_that_an_error_reports_is_no_bad_page() -> None:
-    assert_stated((2 * HOUR, [KNOWN, BESIDE, page_error(HOUR, -1206, 214)], {}))
+def test_corruption_that_an_error_reports_is_of_the_instance_until_it_is_acknowledged() -> None:
+    told = {"sg06": "logical_damage critical"}
+    begun = (2 * HOUR, [KNOWN, BESIDE, page_error(HOUR, -1206, 214)], told)
+    assert_stated(begun, (3 * HOUR, [came_up(3 * HOUR)], told), (4 * HOUR, [ack()], {}))
+    of_one = page_error(HOUR, -1206, 214)
+    assert_stated((2 * HOUR, [KNOWN, of_one], {LABEL: "logical_damage critical"}))
+    assert_stated(
+        (2 * HOUR, [KNOWN, BESIDE, of_one], {"sg06": "logical_damage warning"}),
+        (3 * HOUR, [configured(IGNORED)], {}),
+        settings=OBSERVED,
+    )
+
+
+@pytest.mark.parametrize("error", [-1021, -1022, -1121])
+@pytest.mark.parametrize(
+    ("event_id", "others"), [(214, ""), (217, ""), (723, ""), (454, ", recovery_failed critical")]
+)
+def test_an_error_of_reads_and_writes_is_one_whatever_event_has_it(
+    error: int, event_id: int, others: str
+) -> None:
+    found = [page_error(HOUR + number, error, event_id) for number in range(2)]
+    assert_stated(
+        (HOUR, [KNOWN, found[0]], {"sg06": f"io_error warning{others}"}),
+        (2 * HOUR, [found[1]], {"sg06": f"io_error critical{others}"}),
+        (3 * HOUR, [came_up(3 * HOUR)], {}),
+    )
+
+
+def test_an_error_of_reads_and_writes_of_a_named_file_is_of_its_instance() -> None:
+    named = event(217, HOUR, level="error", fields={"error": -1022})
+    of_log = failed(217, HOUR, fields={"error": -1022, "file": "e:\\mdb06\\e06.log"})
+    for found in (named, of_log):
+        assert_stated((2 * HOUR, [KNOWN, found], {"sg06": "io_error warning"}))
+    # One event, one error.
+    assert_stated(
+        (
+            2 * HOUR,
+            [KNOWN, failed(481, HOUR, fields={"error": -1022})],
+            {"sg06": "io_error warning"},
+        )
+    )
 
 
 def test_page_errors_where_no_database_is_known_are_of_the_instance() -> None:

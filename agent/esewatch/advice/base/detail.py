@@ -23,6 +23,7 @@ DetailName = Literal[
     "known_bad_page",
     "log_disk_low",
     "log_sequence_halted",
+    "logical_damage",
     "maintenance_error",
     "no_restorable_copy",
     "recovery_failed",

@@ -168,6 +168,8 @@ def of_instances(state: State, settings: Settings, now: float) -> OfInstances:
         if pages and of != "ignored":
             old = all(each.history for each in pages)
             there["known_bad_page"] = "warning" if old else "critical"
+        if len(pages) < len(left) and of != "ignored":
+            there["logical_damage"] = "critical"
         for name in high_levels(instance, buckets.get(key), now):
             # Of a copy there are queues before any event names its database.
             if "watched" in tiers.get(key, {"watched"} if name == "copy_behind" else ()):

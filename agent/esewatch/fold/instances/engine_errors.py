@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from esewatch.config import Settings
 from esewatch.ese.events.from_strings import has_own_messages
 from esewatch.fold.databases.integrity import PAGE_EVENTS
+from esewatch.fold.databases.page_failures import REPORTS, failure_of
 from esewatch.fold.identity.identity import database_label, is_snapshot, tier
 from esewatch.fold.identity.owners import instance_key, instance_label, instance_name, note_process
 from esewatch.fold.state.acknowledgements import error, up_to
@@ -40,6 +41,8 @@ OF_LOGS: frozenset[EngineErrorKind] = frozenset({"log_sequence", "disk_full", "r
 """Errors that are over once the instance attaches a database, because it logs that."""
 OF_COMPUTER: EngineErrorKind = "memory"
 """A problem of the whole computer, whichever instance met it."""
+MAY_REPORT: frozenset[int] = frozenset().union(REPORTS, *ENGINE_ERRORS.values())
+"""Events that may report an error of the engine."""
 KIND_OF: Mapping[int, EngineErrorKind] = {
     event: kind for kind, events in ENGINE_ERRORS.items() for event in events
 }
@@ -55,18 +58,23 @@ _FILES = ("file", "log_file", "log_folder")
 MAX_TIMES = 64
 
 
-def counts(computer: str, event: Event, settings: Settings) -> bool:
-    """True if it is an error of the engine, and of no ignored file.
+def kinds_of(computer: str, event: Event, settings: Settings) -> list[EngineErrorKind]:
+    """The kinds of errors that an event reports, none where it is of an ignored file. An error of
+    reads and writes is one, whatever event has it.
 
     Logs count as the database in whose folder they lie. Snapshots end while they are read: an error
     there says nothing of their origin.
     """
-    if event.event_id not in KIND_OF or has_own_messages(event.provider):
-        return False
-    return not any(
+    found = {KIND_OF[event.event_id]} if event.event_id in KIND_OF else set[EngineErrorKind]()
+    if failure_of(event) == "io":
+        found.add("io")
+    if not found or has_own_messages(event.provider):
+        return []
+    left_out = any(
         is_snapshot(path) or _ignored(computer, path, event.process, settings)
         for path in _paths(event)
     )
+    return [] if left_out else sorted(found)
 
 
 def is_failed_read(event: Event) -> bool:
@@ -87,9 +95,8 @@ def instance_of(state: State, computer: str, event: Event) -> str:
     return event.ese_instance or of_database or instance_name("", event.process)
 
 
-def note(instance: Instance, event: Event, time: float) -> None:
-    """Count one error that `counts`, or one that `is_failed_read`."""
-    kind = KIND_OF.get(event.event_id, "io")
+def note(instance: Instance, event: Event, kind: EngineErrorKind, time: float) -> None:
+    """Count one error of a kind that the event reports."""
     note_process(instance, event.process)
     count, last = instance.errors.get(kind, (0, time))
     instance.errors[kind] = (count + 1, max(last, time))

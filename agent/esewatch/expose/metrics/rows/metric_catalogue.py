@@ -17,6 +17,7 @@ from esewatch.expose.metrics.rows.metric_row import MetricRow, rows
 from esewatch.fold.databases import integrity
 from esewatch.fold.databases.databases import ZEROING_KINDS
 from esewatch.fold.databases.hung_requests import HUNG_IO, SLOW_IO
+from esewatch.fold.databases.page_failures import ERRORS
 from esewatch.fold.instances.backups import BACKUP_EVENTS, BackupKind
 from esewatch.fold.instances.engine_errors import ENGINE_ERRORS, OF_LOGS
 from esewatch.fold.instances.instances import ATTACHED, MOUNTED
@@ -230,10 +231,12 @@ gauge ese_hung_io_last_timestamp_seconds D operation
 KINDS_OF_ERRORS = "; ".join(
     f"{kind} {names(sorted(ENGINE_ERRORS[kind]))}" for kind in ENGINE_ERROR_KINDS
 )
+IO_ERRORS = names(str(error) for error, kind in ERRORS.items() if kind == "io")
 ENGINE = rows(f"""
 counter ese_engine_errors_total I kind
   Errors that the engine logged, of kinds that it ever logged; kind and its events:
-  {KINDS_OF_ERRORS}. From these events, except those about files of ignored databases.
+  {KINDS_OF_ERRORS}; the errors {IO_ERRORS} of other events are io, too. From these events, except
+  those about files of ignored databases.
 gauge ese_engine_error_last_timestamp_seconds I kind
   Time of the latest such error, kinds as in ese_engine_errors_total. From the same events.
 gauge ese_engine_errors_open I kind
