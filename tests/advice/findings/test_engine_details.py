@@ -430,6 +430,15 @@ def test_an_error_of_reads_and_writes_of_a_named_file_is_of_its_instance() -> No
     )
 
 
+def test_a_page_error_beside_a_file_that_is_ignored_by_its_name_is_of_the_instance() -> None:
+    cache = "c:\\users\\a\\webcache\\webcachev01.dat"
+    page = failed(214, HOUR, fields={"error": -1018}, **APP)
+    found = [event(326, 0, database=cache, **APP), page]
+    assert_stated((2 * HOUR, found, {"app": OLD}))
+    watched = Settings(databases=[DatabaseRule(match="*.dat", tier="watched")])
+    assert_stated((2 * HOUR, found, {cache: BAD}), settings=watched)
+
+
 def test_page_errors_where_no_database_is_known_are_of_the_instance() -> None:
     assert_stated((2 * HOUR, [page_error(HOUR, event_id=214)], {"sg06": BAD}))
     of_app = failed(214, HOUR, fields={"error": -1018}, **APP)
