@@ -57,7 +57,7 @@ def lacks(name: str, root: Path = ROOT, cases: Iterable[Path] = TESTS) -> list[s
     severities = {each for _, rule in rules for each in _severities(rule)}
     found += [
         f"docs/runbooks/{name}.md: {what}"
-        for what in _of_runbook(name, head_line(severities, rules[0][0].stem), root)
+        for what in _of_runbook(name, [head_line(severities, path.stem) for path, _ in rules], root)
     ]
     paths = list(cases)
     found += [
@@ -110,7 +110,7 @@ def head_line(severities: Iterable[str | None], file: str) -> str:
     return f"Severity: {said}. Subject: {SUBJECTS.get(file, file)}."
 
 
-def _of_runbook(name: str, head: str, root: Path) -> Iterator[str]:
+def _of_runbook(name: str, heads: list[str], root: Path) -> Iterator[str]:
     path = root / "docs" / "runbooks" / f"{name}.md"
     if not path.is_file():
         yield f"is missing: '# {name}', then '## ' and each of {', '.join(HEADINGS)}"
@@ -121,8 +121,8 @@ def _of_runbook(name: str, head: str, root: Path) -> Iterator[str]:
         yield f"replace the text after {OPEN!r}"
     if not text.startswith(f"# {name}\n"):
         yield f"begins with '# {name}'"
-    if head not in text.splitlines()[:3]:
-        yield f"says below its title: {head}"
+    if not {*heads} & {*text.splitlines()[:3]}:
+        yield f"says below its title: {heads[0]}"
     if parts[1::2] != HEADINGS:
         yield f"has the headings {', '.join(HEADINGS)}, in this order"
     elif not re.search(r"^    \S", parts[6], flags=re.MULTILINE):
