@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.rules import promtool
-from tests.rules.latched import STORIES, Row, document, groups, rows
+from tests.rules.stories import STORIES, Row, document, groups, rows
 from tests.support.tools import newest, require
 
 STEP = 120

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from tests.rules import fresh, latched
-from tests.rules.expressions import alerts, document_of
+from tests.rules import stories
+from tests.rules.expressions import document_of
 from tests.rules.needed import name_of, named, needed, seconds
 from tests.support.patience import PATIENCE
 from tests.support.tools import require
@@ -81,8 +81,7 @@ def _made() -> tuple[Path, ...]:
     folder = Path(tempfile.mkdtemp(prefix="esewatch-cases-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     files = []
-    for name, document in (*latched.documents(), *fresh.documents(alerts())):
-        document["rule_files"] = [str((FOLDER / file).resolve()) for file in document["rule_files"]]
+    for name, document in stories.documents():
         files.append(folder / f"{name}_test.yml")
         write(document, files[-1])
     return tuple(files)

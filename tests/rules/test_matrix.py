@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from esewatch.advice.alerts import FRESH, HELD
-from tests.rules.latched import STORIES, rows
 from tests.rules.matrix import PROGRAMS, Alike, alike, wrong
+from tests.rules.stories import STORIES, rows
 
 
 def test_each_finding_of_the_table_is_in_the_matrix_once() -> None:

@@ -1,7 +1,7 @@
 """Promtool cases of the alerts that carry what agents state, made from tables.
 
 Each of these alerts (esewatch/advice/alerts.py) is held against the same stories. `make test` runs
-those of what is held, alert by alert, ten minutes a step; matrix.py runs all of all.
+them alert by alert, in steps of minutes; matrix.py runs all of all.
 """
 
 import itertools
@@ -13,10 +13,12 @@ from esewatch.advice.alerts import ALWAYS, FRESH, HELD, MORE, Carried, Level, se
 from tests.rules.expressions import ALERT_FILES, RULE_FILES, alerts, document_of
 from tests.rules.needed import seconds
 
-STEP = 600
-"""Seconds between two samples, and two evaluations of the rules, in `make test`."""
+STEPS = {True: 600, False: 300}
+"""Held or not: seconds between two samples, and two evaluations of the rules, in `make test`."""
 SEEN = 360
 """Seconds for which an agent that is gone is still heard of, at the most: the lookback and more."""
+CARRIED = 900
+"""Seconds for which what is not held is carried, at the most."""
 SUBJECTS: Mapping[Level, str] = {
     "database": "e:\\mdb{0:02}\\priv{0:02}.edb",
     "ese_instance": "SG{0:02}",
@@ -25,7 +27,10 @@ COMPUTER = {"computer": "ex01"}
 SITE = {"job": "esewatch", "instance": "ex01:19703", "team": "mail"}
 TARGET = {*SITE, *COMPUTER}
 NO_TARGET = {"__name__", "severity"}
-VALUES = {"+": "1", "-": "0", "?": "_", "_": "_"}
+VALUES = {"+": "1", "-": "0", "?": "_", "_": "_", "/": "1", "!": "1"}
+READ = {"+": "1", "-": "1", "?": "1", "_": "_", "/": "0", "!": "_"}
+"""Whether an agent has read its logs to their end."""
+STATED = frozenset("+~/!")
 
 Labels = Mapping[str, str]
 OTHER = {"critical": "warning", "warning": "critical", "info": "warning"}
@@ -33,6 +38,7 @@ ANOTHER_AGENT = {"instance": "log02:19703"}
 OTHER_SEVERITY = {"severity": "other"}
 RETIRED = {"__name__": "computer:esewatch_retired:info"}
 COUNTER = {"__name__": "ese_page_errors_total"}
+BESIDE = {"__name__": "esewatch_host_caught_up", **ANOTHER_AGENT}
 
 
 class Story(NamedTuple):
@@ -43,9 +49,13 @@ class Story(NamedTuple):
     """Each is how long, a sign of each voice, and whose alert fires by then: the letters of voices
     (the first is `a`), or `.`. `+` is a finding that is stated, `-` one that is stated to be over,
     `?` an agent that says nothing of it, `_` no agent at all, `~` a `+` that is away for the last
-    minutes of each hour."""
+    minutes of each hour, `/` a `+` of an agent that has not read its logs to their end, `!` one of
+    which nothing tells whether it has. What is not held fires while it is stated, once it stood for
+    so long as its alert waits; where something did not happen, only while all logs are read."""
     voices: Sequence[Labels] = ({},)
     """Labels in the place of those of SITE."""
+    fresh: bool = False
+    """`make test` runs it of what is not held, too."""
     scrape: int = 0
     """Seconds between two samples; 0: as the run says."""
     evaluated: int = 0
@@ -65,6 +75,7 @@ STORIES = (
         "two replicas",
         "30m ?? . | 1h ++ a | 1h _+ a | 1h ++ a | 1h -- . | 1h ?? .",
         ({}, ANOTHER_AGENT),
+        fresh=True,
     ),
     Story(
         "two replicas, one acked",
@@ -75,19 +86,18 @@ STORIES = (
         "two sites with the same names",
         "30m ?? . | 1h +- a | 2h _- a | 1h _+ ab | 1h -+ b | 1h -- . | 1h ?? .",
         ({"site": "a"}, {"site": "b"}),
+        fresh=True,
     ),
-    Story("restarted each hour", "30m ? . | 6h ~ a | 1h - . | 1h ? ."),
+    Story("restarted each hour", "30m ? . | 6h ~ a | 1h - . | 1h ? .", fresh=True),
     Story(
         "another agent without its journal",
         "30m ?_ . | 1h +_ a | 1h __ a | 6h _? a | 1h _- . | 1h _? .",
         ({}, ANOTHER_AGENT),
     ),
     Story("lost its journal for two days", "30m ? . | 30m + a | 2d ? a | 1h - . | 1h ? ."),
-    Story("journal rebuilt", "30m ? . | 1h + a | 1h ? a | 1h + a | 1h - . | 1h ? ."),
+    Story("journal rebuilt", "30m ? . | 1h + a | 1h ? a | 1h + a | 1h - . | 1h ? .", fresh=True),
     Story(
-        "moved",
-        "30m ?_ . | 1h +_ a | 1h _+ a | 1h _- . | 1h _? .",
-        ({}, ANOTHER_AGENT),
+        "moved", "30m ?_ . | 1h +_ a | 1h _+ a | 1h _- . | 1h _? .", ({}, ANOTHER_AGENT), fresh=True
     ),
     Story(
         "severity raised",
@@ -119,6 +129,18 @@ STORIES = (
         "30m ?_ . | 1h +_ a | 1h _+ b | 1h __ b | 1h _- . | 2h _? . | 2h __ .",
         ({}, {"site": "a"}),
     ),
+    Story(
+        "its logs are not read to their end",
+        "1h / a | 1h + a | 1h / a | 1h + a | 1h - .",
+        fresh=True,
+    ),
+    Story(
+        "another agent has not read its logs to their end",
+        "30m ?- . | 1h +- a | 1h ++ a | 1h +- a | 1h -- .",
+        ({}, BESIDE),
+        fresh=True,
+    ),
+    Story("nothing tells whether its logs are read", "30m ? . | 1h ! a | 1h - .", fresh=True),
     Story("scraped each 15 s", LIFE, scrape=15),
     Story("scraped each minute", LIFE, scrape=60),
     Story("scraped each 5 min, and late", LIFE, scrape=307),
@@ -131,7 +153,11 @@ STORIES = (
     ),
 )
 """All that each of them must stand."""
-QUICK = [story for story in STORIES if not story.scrape]
+QUICK = {
+    True: [story for story in STORIES if not story.scrape],
+    False: [story for story in STORIES if story.fresh],
+}
+"""Held or not: those of `make test`."""
 
 
 class Row(NamedTuple):
@@ -165,8 +191,8 @@ class Row(NamedTuple):
 
     def stated(self, voice: Labels) -> dict[str, str]:
         """The series of a voice."""
-        if voice.get("__name__") == RETIRED["__name__"]:
-            return {**COMPUTER, **voice}
+        if "__name__" in voice:
+            return {**({} if "computer:" in voice["__name__"] else SITE), **COMPUTER, **voice}
         about = {
             self.carried.level: SUBJECTS[self.carried.level].format(self.number),
             "finding": self.finding,
@@ -219,12 +245,24 @@ class Phase(NamedTuple):
     says: str
     fires: str
 
-    def values(self, sign: str, scrape: int) -> str:
+    def values(self, sign: str, scrape: int, meaning: Mapping[str, str]) -> str:
         """The samples of a sign in it, for promtool."""
         if sign != "~":
-            return _times(VALUES[sign], self.length)
+            return _times(meaning[sign], self.length)
         hour, away = 3600 // scrape, max(1, 480 // scrape)
         return " ".join([_times("1", hour - away), _times("_", away)] * (self.length // hour))
+
+    def letters(self, story: Story, row: Row) -> str:
+        """Of the voices whose alert fires by its end."""
+        if row.held:
+            return self.fires.removeprefix(".")
+        said = list(zip(self.says, story.voices, strict=True))
+        if row.carried.absent and any(
+            sign in "/!" or (voice is BESIDE and sign == "-") for sign, voice in said
+        ):
+            return ""
+        stated = [sign in STATED and "__name__" not in voice for sign, voice in said]
+        return "".join(chr(97 + number) for number, it in enumerate(stated) if it)
 
 
 def _phases(story: Story, scrape: int, hold: int) -> Iterator[Phase]:
@@ -233,7 +271,7 @@ def _phases(story: Story, scrape: int, hold: int) -> Iterator[Phase]:
     for text in story.phases.split(" | "):
         length, says, fires = text.split(" ")
         unit = 3600 // scrape if "~" in says else 1
-        time = seconds(length) + (hold if set(says) & set("+~") else 0)
+        time = seconds(length) + (hold if STATED & set(says) else 0)
         samples = math.ceil(time / (scrape * unit)) * unit
         yield Phase(start, samples, says, fires)
         start += samples
@@ -254,61 +292,65 @@ def groups(stories: Iterable[Story], about: Sequence[Row], step: int) -> list[di
 
 
 def group(story: Story, about: Sequence[Row], step: int) -> dict[str, Any]:
-    """The cases of a story about findings whose alerts are alike: held or not, and for how long."""
+    """The cases of a story about findings whose alerts wait alike."""
     scrape, evaluated = story.scrape or step, story.evaluated or step
     phases = list(_phases(story, scrape, about[0].hold))
     series: dict[str, str] = {}
     for number, voice in enumerate(story.voices):
         signs = [(phase, phase.says[number]) for phase in phases]
-        said = " ".join(phase.values(sign, scrape) for phase, sign in signs)
-        there = " ".join(
-            phase.values(sign if sign in "_~" else "+", scrape) for phase, sign in signs
-        )
+        said = " ".join(phase.values(sign, scrape, VALUES) for phase, sign in signs)
+        read = " ".join(phase.values(sign, scrape, READ) for phase, sign in signs)
         for labels in (row.stated(voice) for row in about):
             series[_selector(labels)] = said
             target = {name: labels[name] for name in labels.keys() & {*TARGET, *voice} - NO_TARGET}
             caught_up = {**target, "__name__": "esewatch_host_caught_up"}
             if labels["__name__"] == "ese_finding":
-                series.setdefault(_selector(caught_up), there)
+                series.setdefault(_selector(caught_up), read)
     return {
         "name": story.name,
         "interval": f"{scrape}s",
         "input_series": [{"series": name, "values": said} for name, said in series.items()],
         "alert_rule_test": [
             {"eval_time": f"{time}s", "alertname": alert, "exp_alerts": expected}
-            for before, phase in zip([phases[0], *phases], phases, strict=False)
-            for time in _asked(before, phase, scrape, evaluated, at_once=about[0].at_once)
-            for alert, expected in _expected(story, phase, about).items()
+            for alert, own in itertools.groupby(about, lambda row: row.alert)
+            for time, expected in _cases(story, phases, list(own), scrape, evaluated)
         ],
     }
 
 
-def _asked(
-    before: Phase, phase: Phase, scrape: int, evaluated: int, *, at_once: bool
-) -> Iterator[int]:
-    """When it is known what fires in a phase, and at its end."""
-    silent = any(a not in "?_" and b in "?_" for a, b in zip(before.says, phase.says, strict=True))
-    first = phase.start * scrape + evaluated + (SEEN if silent else 0)
-    last = (phase.start + phase.length) * scrape - 1
-    if at_once and first < last:
-        yield first
-    yield last
+def _cases(
+    story: Story, phases: list[Phase], about: list[Row], scrape: int, evaluated: int
+) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """When an alert is looked at, and what fires: as soon as it is known, and as a phase ends."""
+    row = about[0]
+    for before, phase in zip([None, *phases], phases, strict=False):
+        fires = list(_fires(story, phase, about))
+        start, last = phase.start * scrape, (phase.start + phase.length) * scrape - 1
+        was = before.letters(story, row) if before else ""
+        silent = before and any(
+            a not in "?_" and b in "?_" for a, b in zip(before.says, phase.says, strict=True)
+        )
+        soon: list[tuple[int, list[dict[str, Any]]]] = []
+        if row.at_once:
+            soon = [(start + evaluated + (SEEN if silent else 0), fires)]
+        elif was and not fires:
+            soon = [(start + CARRIED + scrape + evaluated, [])]
+        elif fires and not was:
+            seen = math.ceil(start / evaluated) * evaluated
+            begins = seen + math.ceil(row.hold / evaluated) * evaluated
+            soon = [(begins - evaluated, []), (begins, fires)]
+        yield from (each for each in (*soon, (last, fires)) if 0 <= each[0] <= last)
 
 
-def _expected(story: Story, phase: Phase, about: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
-    """By alert, what fires."""
-    found: dict[str, list[dict[str, Any]]] = {row.alert: [] for row in about}
+def _fires(story: Story, phase: Phase, about: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """The alerts by the end of a phase, each once."""
+    seen: list[dict[str, str]] = []
     for row in about:
-        letters = phase.fires
-        if not row.held:
-            letters = "".join(chr(97 + n) for n, sign in enumerate(phase.says) if sign in "+~")
-        voices = [voice for n, voice in enumerate(story.voices) if chr(97 + n) in letters]
-        told = [row.fires(voice) for voice in voices if RETIRED.items().isdisjoint(voice.items())]
-        for labels in told:
-            alert = {"exp_labels": labels}
-            if labels is not None and alert not in found[row.alert]:
-                found[row.alert].append(alert)
-    return found
+        for letter in phase.letters(story, row):
+            labels = row.fires(story.voices[ord(letter) - 97])
+            if labels is not None and labels not in seen:
+                seen.append(labels)
+                yield {"exp_labels": labels}
 
 
 def _selector(labels: Labels) -> str:
@@ -333,8 +375,13 @@ def document(groups: Sequence[dict[str, Any]], evaluated: int) -> dict[str, Any]
 
 
 def documents() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The test files of `make test`, one an alert that is held, each with a name."""
-    held = [row for row in rows() if row.at_once]
-    for alert, about in itertools.groupby(held, lambda row: row.alert):
-        own = [row._replace(number=number) for number, row in enumerate(about, 6)]
-        yield f"latched_{alert}", document(groups(QUICK, own, STEP), STEP)
+    """The test files of `make test`, one an alert, each with a name."""
+    about = [row for row in rows() if row.at_once or not row.held]
+    for (held, alert), own in itertools.groupby(about, lambda row: (row.held, row.alert)):
+        numbered = [row._replace(number=number) for number, row in enumerate(own, 6)]
+        cases = [
+            case
+            for _, alike in itertools.groupby(numbered, lambda row: row.hold)
+            for case in groups(QUICK[held], list(alike), STEPS[held])
+        ]
+        yield f"{'latched' if held else 'fresh'}_{alert}", document(cases, STEPS[held])
