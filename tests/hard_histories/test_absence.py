@@ -74,7 +74,6 @@ def test_a_scan_that_always_takes_14_days_is_not_overdue(tmp_path: Path) -> None
         STORE.maintenance_running(start + quarter * DAY / 4, start, quarter * 3500)
         for quarter in range(1, 53)
     ]
-    events += snapshots(STORE, MONDAY, 84, every=7)
     answers = judged(tmp_path, numbered(events))
     said = answers.of(STORE)
     assert (said.findings, said.deadline) == (frozenset(), start + 21 * DAY)

@@ -1,14 +1,12 @@
 """Windows: what is advised where maintenance has hours of its own, and to whom."""
 
 import csv
-import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import yaml
 
 from tests.hard_histories import Said, judged, judged_files, numbered, old_store
 from tests.oracle.history import DAY, HOUR, Logged
@@ -157,20 +155,3 @@ def test_a_counter_that_is_left_out_makes_of_keep_at_most_too_little_evidence(
     configuration = (tmp_path / "esewatch.yml").read_text()
     partly = judged_files(tmp_path, files, configuration).of(STORE).action
     assert (whole, partly) == ("keep", "insufficient_evidence")
-
-
-def test_only_databases_with_a_window_are_told_to_make_one_longer() -> None:
-    groups = [
-        group
-        for path in sorted(ALERTS.glob("*.yml"))
-        for group in yaml.safe_load(path.read_text()).get("groups", [])
-    ]
-    rules = [
-        rule
-        for group in groups
-        for rule in group["rules"]
-        if rule.get("alert") == "EseDefragIncomplete"
-    ]
-    assert rules
-    models = [re.findall(r'model=~?"([^"]*)"', rule["expr"]) for rule in rules]
-    assert models == [["window"]] * len(rules)

@@ -105,12 +105,13 @@ def test_a_sample_counts_for_twelve_minutes(metric: str) -> None:
 
 
 @each_level
-def test_samples_each_quarter_of_an_hour_say_no_more(metric: str) -> None:
+def test_samples_each_quarter_of_an_hour_count_for_three_of_them(metric: str) -> None:
     told = {"sg06": OF[metric]}
     samples = [sample(metric, OVER[metric], n * 15 * MINUTE) for n in range(9)]
     assert_stated(
         (2 * HOUR, [KNOWN, *samples], told),
-        (2 * HOUR + 13 * MINUTE, [], {}),
+        (2 * HOUR + 45 * MINUTE, [], told),
+        (2 * HOUR + 45 * MINUTE + 1, [], {}),
         settings=LIMITED,
     )
 

@@ -163,7 +163,7 @@ def test_without_inputs_the_journal_is_read(
         "insufficient_evidence",
     )
     findings = [each["finding"] for each in found["findings"]]
-    assert findings == ["never_verified", "backup_missing", "not_heard"]
+    assert findings == ["never_verified", "not_heard"]
 
 
 def test_the_journal_is_read_while_a_daemon_has_it(

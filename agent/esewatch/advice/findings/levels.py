@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from esewatch.config import Settings, policy_for
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.readings import GAP_MEDIANS
 from esewatch.fold.state.state import Database, Instance
 
 LevelName = Literal["checkpoint_deep", "copy_behind", "version_buckets_high"]
@@ -14,7 +15,8 @@ BUCKETS = "ese_version_buckets_allocated"
 MOST_BUCKETS_USED = 0.7
 CARRIED_SECONDS = 12 * 60.0
 """A level counts for so long after its sample: longer than a restart of the agent takes, shorter
-than the hold of its alert, so that one sample alone never fires."""
+than the hold of its alert, so that one sample alone never fires. What is sampled more rarely counts
+for three intervals, as it is shown."""
 
 
 class Limit(NamedTuple):
@@ -57,7 +59,9 @@ def used_buckets(
 
 def _held(instance: Instance, metric: str, now: float) -> float | None:
     level = instance.levels.get(metric)
-    return level.value if level is not None and now <= level.time + CARRIED_SECONDS else None
+    if level is None or now > level.time + max(CARRIED_SECONDS, GAP_MEDIANS * level.interval):
+        return None
+    return level.value
 
 
 def most_buckets(
