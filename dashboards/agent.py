@@ -53,7 +53,7 @@ def glance() -> list[Panel]:
     left_out = grown(f"esewatch_databases_dropped_total{{{AGENT}}}", "7d")
     return [
         finish(
-            number(*ALARM),
+            number(*ALARM, span=8),
             Words(
                 "Agents gone",
                 "Agents that do not answer, and those that were scraped within the last day and"
@@ -65,7 +65,7 @@ def glance() -> list[Panel]:
             instant=True,
         ),
         finish(
-            number(*ALARM),
+            number(*ALARM, span=8),
             Words("Sources down", "Sources that cannot be read.", "short", NO_SOURCE),
             [
                 Query(
@@ -77,19 +77,7 @@ def glance() -> list[Panel]:
             instant=True,
         ),
         finish(
-            number(*WARNING),
-            Words(
-                "Hosts with missing data",
-                "The same number as on the dashboard of the fleet; the table below names the"
-                " computers.",
-                "short",
-                "No computer is known",
-            ),
-            [Query(coverage_gaps.NUMBER, "computers")],
-            instant=True,
-        ),
-        finish(
-            number(*WARNING),
+            number(*WARNING, span=8),
             Words(
                 "Databases left out",
                 "Databases, instances, devices, computers, channels and event ids that were left"
@@ -104,21 +92,30 @@ def glance() -> list[Panel]:
         rows(
             Words(
                 "Missing data and its reasons",
-                "The computers counted above, and the sources and agents whose computers are not"
-                " known, each with the reason.",
+                "The computers that the fleet counts as hosts with missing or stale data, each with"
+                " the reason.",
                 "short",
-                "No data is known to be missing",
+                "No data of a computer is known to be missing",
             ),
-            {
-                "computer": "Computer",
-                "reason": "Why",
-                "source": "Source",
-                "instance": "Agent",
-            },
-            [Column("Reasons", coverage_gaps.EVERYTHING, shown=False)],
+            {"computer": "Computer", "reason": "Why", "instance": "Agent"},
+            [Column("Reasons", coverage_gaps.COMPUTERS, shown=False)],
             hidden=("job",),
             links={"Computer": [to_computer_page("__data.fields")]},
             height=7,
+            span=12,
+        ),
+        rows(
+            Words(
+                "Missing data of unknown computers",
+                "The sources and agents that it counts and whose computers are not known.",
+                "short",
+                "No such source or agent",
+            ),
+            {"source": "Source", "reason": "Why", "instance": "Agent"},
+            [Column("Reasons", coverage_gaps.ELSEWHERE, shown=False)],
+            hidden=("job",),
+            height=7,
+            span=12,
         ),
     ]
 

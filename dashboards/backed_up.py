@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.builders import timeseries
 
 from dashboards.alerted import against, drawn
-from dashboards.by_device import by_device, named, of_databases, on_devices
+from dashboards.by_device import by_device, of_databases, on_devices
 from dashboards.links import Link, runbook, to_database, to_status_page
 from dashboards.parts import (
     DATABASE,
@@ -18,7 +18,6 @@ from dashboards.parts import (
     bars,
     finish,
     latest_day,
-    limits,
     states,
 )
 from dashboards.tables import Column, rows
@@ -60,16 +59,10 @@ def _throughput() -> list[Panel]:
 
     links: list[Link] = [to_database(), to_status_page()]
     each = f"{of_backup('ese_backup_bytes_total')} / ({of_backup('ese_backup_seconds_total')} > 0)"
-    part = of_databases(f"({TODAY} / {USUAL})")
-    sets: timeseries.Panel = finish(
+    sets = finish(
         bars(),
-        Words(
-            "Backup throughput",
-            "Bytes a second of each backup at its end, and dashed the median of 28 days.",
-            "Bps",
-            NO_BACKUP,
-        ),
-        [Query(of_databases(f"({each})"), SET), Query(of_databases(USUAL), f"{SET} usual")],
+        Words("Backup throughput", "Bytes a second of each backup, at its end.", "Bps", NO_BACKUP),
+        [Query(each, SET)],
         links,
     )
     history = against(
@@ -79,11 +72,11 @@ def _throughput() -> list[Panel]:
             "percentunit",
             NO_USUAL,
         ),
-        [Query(part, SET)],
-        [drawn("backupThroughput", part, "slow")],
+        [Query(of_databases(f"({TODAY} / {USUAL})"), SET)],
+        [drawn("backupThroughput", USUAL, "slow")],
         links,
     )
-    return [limits(sets, "B"), history]
+    return [sets, history]
 
 
 def _when() -> Panel:
@@ -131,8 +124,7 @@ def _since(time: str, words: Words, limit: Query, alert: str) -> timeseries.Pane
 
 
 def _sets() -> Panel:
-    ended = of_databases(f"max by ({ON_SET}) ({COMPLETED})")
-    none = f"0 * max by ({ON_SET}) ({COMPLETED})"
+    ended = f"max by ({ON_SET}) ({COMPLETED})"
     fields = "__data.fields"
     return rows(
         Words(
@@ -141,24 +133,19 @@ def _sets() -> Panel:
             "short",
             NO_BACKUP,
         ),
-        {"database_name": "Database", "computer": "Copy on", "kind": "Kind"},
+        {"database": "Database", "computer": "Copy on", "kind": "Kind"},
         [
-            Column("Ended ago", named(f"time() - ({ended})"), "dtdurations"),
-            Column("Throughput", named(of_databases(f"max by ({ON_SET}) ({TODAY})")), "Bps"),
-            Column("Usually", named(of_databases(f"max by ({ON_SET}) ({USUAL})")), "Bps"),
+            Column("Ended ago", f"time() - ({of_databases(ended)})", "dtdurations"),
+            Column("Throughput", f"max by ({ON_SET}) ({TODAY})", "Bps"),
+            Column("Usually", f"max by ({ON_SET}) ({USUAL})", "Bps"),
             Column(
                 "Missing",
-                named(of_databases(f"({none} + on ({ON_DATABASE}) group_left () {MISSING})")),
+                f"{ended} * 0 + on ({ON_DATABASE}) group_left () {MISSING}",
                 values={"1": ("yes", VERMILION)},
                 links=[runbook("EseBackupMissing", fields)],
             ),
-            Column(
-                "At work",
-                named(of_databases(f"({none} + on ({ON_DATABASE}) group_left () {RUNNING})")),
-                values={"0": ("no", GREY), "1": ("yes", SKY)},
-            ),
         ],
-        hidden=("job", "instance", "database"),
+        hidden=("job", "instance"),
         links={"Database": [to_database(fields), to_status_page(fields)]},
         height=10,
     )

@@ -8,9 +8,11 @@ from grafana_foundation_sdk.builders import dashboard as builder
 from grafana_foundation_sdk.models import dashboard
 
 from dashboards.limits import DEFAULTS
-from dashboards.parts import PALETTE, REFERENCES, Panel, config, variable
+from dashboards.parts import DATASOURCE, PALETTE, REFERENCES, Panel, config, variable
 
 TAG = "esewatch"
+ZONE = "times are in the time zone of the browser, days of figures in UTC"
+"""One zone for all, said once on each dashboard."""
 
 
 class Row(NamedTuple):
@@ -19,6 +21,16 @@ class Row(NamedTuple):
     title: str
     panels: Callable[[], Sequence[Panel]]
     collapsed: bool = False
+
+
+class Annotation(NamedTuple):
+    """What happened, marked on all panels over time at each moment that the query answers."""
+
+    title: str
+    expression: str
+    text: str
+    """Of labels, as `{{computer}}`."""
+    colour: str
 
 
 class Board(NamedTuple):
@@ -32,6 +44,7 @@ class Board(NamedTuple):
     """Those after data source, job and agent."""
     rows: Sequence[Row]
     since: str = "now-14d"
+    annotations: Sequence[Annotation] = ()
 
 
 def _told_apart(panel: dashboard.Panel) -> None:
@@ -62,7 +75,7 @@ def build(board: Board) -> dashboard.Dashboard:
     made = (
         builder.Dashboard(board.title)
         .uid(board.uid)
-        .description(board.description)
+        .description(f"{board.description.removesuffix('.')}; {ZONE}.")
         .tags([TAG, "ese"])
         .readonly()
         .time(board.since, "now")
@@ -91,6 +104,9 @@ def build(board: Board) -> dashboard.Dashboard:
             )
         )
     )
+    for each in board.annotations:
+        marked = builder.AnnotationQuery().name(each.title).expr(each.expression)
+        made.annotation(marked.datasource(DATASOURCE).enable(True).icon_color(each.colour))
     for chosen in board.variables:
         made.with_variable(chosen)
     queries = [

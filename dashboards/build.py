@@ -34,7 +34,11 @@ BOARDS: tuple[Board, ...] = (
 
 def render(board: Board) -> str:
     """The JSON text of a dashboard."""
-    return json.dumps(build(board), cls=JSONEncoder, indent=2, sort_keys=True) + "\n"
+    made = json.loads(json.dumps(build(board), cls=JSONEncoder))
+    for marked, each in zip(made["annotations"].get("list", []), board.annotations, strict=True):
+        # What the data source of Prometheus has beside the types of the builder.
+        marked |= {"titleFormat": each.title, "textFormat": each.text}
+    return json.dumps(made, indent=2, sort_keys=True) + "\n"
 
 
 def main(arguments: Sequence[str]) -> int:

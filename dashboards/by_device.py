@@ -63,13 +63,6 @@ def on_devices(expression: str, places: str = PLACED) -> str:
     return f"({expression} * on ({ON_DATABASE}) group_right () {places})"
 
 
-def named(expression: str) -> str:
-    """With the name of the database as label, for a moment of two names only one of them."""
-    names = f"max by ({ON_DATABASE}, database_name) (ese_database_info{{{DATABASE}}})"
-    one = f"topk by ({ON_DATABASE}) (1, {names})"
-    return f"({expression}) * on ({ON_DATABASE}) group_left (database_name) {one}"
-
-
 def copies(expression: str) -> str:
     """How many copies of databases: the sum of 0 and 1, each once, however many agents read it."""
     return f"sum(max by ({ON_COPY}) ({expression}))"
@@ -77,22 +70,20 @@ def copies(expression: str) -> str:
 
 NEIGHBOURS = _on_devices(DEVICE)
 """1 for each database of the selected devices, selected or not."""
-SHARED_BY = f"count by ({ON_DEVICE}) ({NEIGHBOURS})"
+SHARED_BY = f"count by ({ON_DEVICE}) (ese_database_device_info{{{DEVICE}}})"
 """How many databases lie on each device."""
 _ALL_SCANS = f"max by ({ON_DATABASE}) (ese_pass_running{{{COMPUTER},{SCANS}}})"
-_AT_ONCE = f"(sum by ({ON_DEVICE}) ({on_devices(_ALL_SCANS, NEIGHBOURS)}) > bool 1)"
+AT_ONCE = f"(sum by ({ON_DEVICE}) ({on_devices(_ALL_SCANS, NEIGHBOURS)}) > bool 1)"
 """1 for each device of which several databases are scanned, 0 for others."""
 _SCAN = f"max by ({ON_DATABASE}) (ese_pass_running{{{DATABASE},{SCANS}}})"
-SCANNED_AT_ONCE = f"{on_devices(_SCAN)} * on ({ON_DEVICE}) group_left () {_AT_ONCE}"
+SCANNED_AT_ONCE = f"{on_devices(_SCAN)} * on ({ON_DEVICE}) group_left () {AT_ONCE}"
 """Of each selected database on a known device 1 while it and others of it are scanned, else 0."""
 _TASK = (
     f"max by ({ON_DATABASE}) (2 * ese_pass_running{{{DATABASE},{SCANS}}}"
     f' or ese_pass_running{{{DATABASE},task="defrag"}})'
 )
-_TASKS = on_devices(_TASK)
-AT_WORK = f"(({_TASKS} > 1) + on ({ON_DEVICE}) group_left () {_AT_ONCE} or {_TASKS})"
-"""Of each selected database: 0 rest, 1 defragmentation, 2 scan, 3 scan while others of its device
-are scanned."""
+AT_WORK = on_devices(_TASK)
+"""Of each selected database: 0 rest, 1 defragmentation, 2 scan."""
 
 
 def by_device(expression: str) -> str:

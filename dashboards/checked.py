@@ -36,6 +36,8 @@ PHYSICAL = f'{DATABASE},physical_only="true"'
 COMPLETED = "sqlserver_checkdb_last_completion_timestamp_seconds"
 DURATION = "sqlserver_checkdb_last_duration_seconds"
 SEEN = "sqlserver_database_first_seen_timestamp_seconds"
+FAST = 50 * 2**20
+"""Bytes a second below which nothing is said of how devices share the reads."""
 WORST = (None, BLUE), (1, VERMILION)
 
 
@@ -75,13 +77,6 @@ def _latest_checks() -> Panel:
                 values={"0": ("no", GREY), "1": ("yes", VERMILION)},
                 links=[runbook("SqlserverCheckdbOverdue", fields)],
             ),
-            Column(
-                "Full check ago",
-                f"time() - {_latest(COMPLETED, FULL)}",
-                "dtdurations",
-                empty="never seen",
-            ),
-            Column("It took", _latest(DURATION, FULL), "dtdurations", decimals=1),
             Column("Physical only, ago", f"time() - {_latest(COMPLETED, PHYSICAL)}", "dtdurations"),
             Column("Errors left", LEFT, limit=WORST, links=failed),
             Column("Aborted ago", f"time() - {aborted}", "dtdurations", links=failed),
@@ -163,7 +158,7 @@ def _devices() -> list[Panel]:
         f" * on ({ON_DEVICE}) group_left ()"
         f" rate(ese_device_read_bytes_total{{{DEVICE}}}[$__rate_interval])"
     )
-    busiest = f"database:ese_device_read_bytes_busiest:ratio_rate15m{{{DATABASE}}}"
+    busiest = f"max without (device) ({read}) / (sum without (device) ({read}) > {FAST:.0f})"
     by_device: Panel = finish(
         lines(),
         Words(
@@ -185,7 +180,7 @@ def _devices() -> list[Panel]:
             "The devices are not known, or none is read fast",
         ),
         [Query(busiest, NAME)],
-        [drawn("busiestDevice", busiest, "one at a time")],
+        [drawn("busiestDevice", f"sqlserver_database_device_info{{{SELECTED}}}", "one at a time")],
         [runbook("SqlserverCheckdbOverdue")],
     )
     return [by_device, share]

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from grafana_foundation_sdk.builders import statetimeline
+from grafana_foundation_sdk.models import dashboard
+
 from dashboards.advised import REASONS
 from dashboards.board import Board, Row
 from dashboards.fleet import ACTIONS, RANK, RANKS
@@ -21,9 +24,9 @@ from dashboards.parts import (
     ON_DATABASE,
     ORANGE,
     PURPLE,
+    REFERENCES,
     SKY,
     VERMILION,
-    YELLOW,
     Panel,
     Query,
     Words,
@@ -68,18 +71,6 @@ def words(values: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
 ACTION = dict(
     zip(ACTIONS, zip(ACTIONS.values(), (SKY, PURPLE, BLUE, ORANGE, GREY), strict=True), strict=True)
 )
-REASON_COLOURS = {
-    "bad_pages": VERMILION,
-    "late": PURPLE,
-    "ratio_low": PURPLE,
-    "backup": ORANGE,
-    "ratio_high": SKY,
-    "completes_often": SKY,
-    "evidence": GREY,
-    "no_ratio": GREY,
-    "quiet": YELLOW,
-}
-REASON = {name: (shown, REASON_COLOURS.get(name, BLUE)) for name, shown in REASONS.items()}
 
 
 def glance() -> list[Panel]:
@@ -110,8 +101,9 @@ def glance() -> list[Panel]:
                 ),
                 Column(
                     "Known bad pages",
-                    f"{bad} or on ({ON_DATABASE}) 0 * {base}",
+                    bad,
                     limit=ALARM,
+                    empty="none",
                     links=[
                         runbook(alert, fields) for alert in ("EseKnownBadPage", "EseCorrectedPage")
                     ],
@@ -173,47 +165,55 @@ def glance() -> list[Panel]:
 
 def nights() -> list[Panel]:
     """What ran when?"""
-    scan = f'ese_pass_running{{{DATABASE},task=~"checksum|zeroing"}}'
+
+    def was(metric: str, more: str = "", selection: str = DATABASE) -> str:
+        return f"max_over_time({metric}{{{selection}{more}}}[$__rate_interval])"
+
+    scan = was("ese_pass_running", ',task=~"checksum|zeroing"')
     stopped = f"increase(ese_passes_interrupted_total{{{DATABASE}}}[$__rate_interval])"
+    read = (
+        was("esewatch_host_up", selection=COMPUTER),
+        was("esewatch_host_caught_up", selection=COMPUTER),
+    )
     timeline = {
-        "Window": (f"max_over_time(ese_window_open{{{DATABASE}}}[$__rate_interval])", SKY),
-        "Backup": (f"max_over_time(ese_backup_running{{{DATABASE}}}[$__rate_interval])", ORANGE),
+        "Window": (was("ese_window_open") + " > 0", "window open", SKY),
+        "Backup": (was("ese_backup_running") + " > 0", "backup", ORANGE),
         "Defragmentation": (
-            f'max_over_time(ese_pass_running{{{DATABASE},task="defrag"}}[$__rate_interval])',
+            was("ese_pass_running", ',task="defrag"') + " > 0",
+            "defragmentation",
             BLUE,
         ),
-        "Scan": (f"max by ({ON_DATABASE}) (max_over_time({scan}[$__rate_interval]))", GREEN),
-        "Interrupted": (f"sum by ({ON_DATABASE}) ({stopped}) > bool 0", VERMILION),
+        "Scan": (f"max by ({ON_DATABASE}) ({scan} > 0)", "scan", GREEN),
+        "Interrupted": (
+            f"group by ({ON_DATABASE}) ({stopped} > 0)",
+            "interrupted",
+            VERMILION,
+        ),
+        "Not read": (
+            f"1 - max by (job, instance, computer) ({' * '.join(read)} == 0)",
+            "not read",
+            GREY,
+        ),
     }
-    # Of a night that nobody read nothing is known: no colour says "none" there.
-    unread = " or ".join(
-        f"max_over_time({metric}{{{COMPUTER}}}[$__rate_interval]) == 0"
-        for metric in ("esewatch_host_up", "esewatch_host_caught_up")
-    )
     panel = states({}, span=24, height=10)
-    for reference, (row, (_, colour)) in zip("ABCDE", timeline.items(), strict=True):
-        # What is not there has one word: each word is one of the legend.
-        on = "window open" if row == "Window" else row.lower()
-        shown = mappings({"0": ("none", GREY), "1": (on, colour)})
-        panel.override_by_query(reference, [config("mappings", shown)])
+    for reference, (_, shown, colour) in zip(REFERENCES, timeline.values(), strict=False):
+        panel.override_by_query(reference, [config("mappings", mappings({"1": (shown, colour)}))])
     return [
         finish(
             panel,
             Words(
                 "The nights",
                 "When the window was open, when a backup, online defragmentation and the scan"
-                " ran, and when a pass was interrupted; a line without a colour was not read.",
+                " ran, when a pass was interrupted, and when nothing was read.",
                 "short",
                 NO_WINDOW,
             ),
             [
                 Query(
-                    expression
-                    if row == "Window"
-                    else f"({expression}) unless on (job, instance, computer) ({unread})",
-                    f"{row} {SERIES}",
+                    expression,
+                    f"{row} {SERIES}" if row != "Not read" else f"{row} {{{{computer}}}}",
                 )
-                for row, (expression, _) in timeline.items()
+                for row, (expression, _, _) in timeline.items()
             ],
             [
                 to_status_page(),
@@ -285,6 +285,16 @@ def proofs() -> list[Panel]:
     ]
 
 
+def _in_words(panel: statetimeline.Panel) -> statetimeline.Panel:
+    """Series that begin with the name of a reason begin with its words."""
+    for reason, shown in REASONS.items():
+        renamed = {"regex": f"^{reason} (.*)", "renamePattern": f"$1: {shown}"}
+        panel.with_transformation(
+            dashboard.DataTransformerConfig(id_val="renameByRegex", options=renamed)
+        )
+    return panel
+
+
 def window() -> list[Panel]:
     """How long should its window be?"""
     changed = [
@@ -313,9 +323,9 @@ def window() -> list[Panel]:
             changed,
         ),
         finish(
-            states(words(REASON), height=6),
+            _in_words(states({"1": ("decided", BLUE)}, height=6)),
             Words("Reason of the advice", "What decided the advice.", "short", NO_WINDOW),
-            [Query(coded("ese_window_advice_reason", "reason", list(REASON)), SERIES)],
+            [Query(f"ese_window_advice_reason{{{DATABASE}}} == 1", f"{{{{reason}}}} {SERIES}")],
             changed,
         ),
     ]

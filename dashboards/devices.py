@@ -3,14 +3,13 @@
 from dashboards.alerted import against, drawn
 from dashboards.backed_up import NO_BACKUP
 from dashboards.by_device import (
+    AT_ONCE,
     AT_WORK,
-    NEIGHBOURS,
     PLACED,
     SCANNED_AT_ONCE,
     SHARED_BY,
     by_device,
     copies,
-    named,
     of_databases,
     on_devices,
 )
@@ -30,9 +29,11 @@ from dashboards.parts import (
     Panel,
     Query,
     Words,
+    config,
     finish,
     latest_day,
     lines,
+    mappings,
     number,
     states,
 )
@@ -46,7 +47,6 @@ TASKS = {
     "0": ("idle", GREY),
     "1": ("defragmentation", SKY),
     "2": ("scan", BLUE),
-    "3": ("scan, and another on the device", VERMILION),
 }
 
 
@@ -90,7 +90,8 @@ def now() -> list[Panel]:
 def devices() -> list[Panel]:
     """Who shares a device, and who worked on it when?"""
     fields = "__data.fields"
-    known = f"({PLACED} and on ({ON_DEVICE}) {NEIGHBOURS})"
+    several = mappings({"1": ("several scans on the device", VERMILION)})
+    at_once = [config("mappings", several)]
     share = f"{PLACED} * on ({ON_DEVICE}) group_left () {SHARED_BY}"
     finding = f'max by ({ON_DATABASE}) (ese_finding{{{DATABASE},finding="scans_collide"}} > 0)'
     return [
@@ -102,18 +103,18 @@ def devices() -> list[Panel]:
                 "short",
                 NO_DEVICE,
             ),
-            {"device": "Device", "computer": "Computer", "database_name": "Database"},
+            {"device": "Device", "computer": "Computer", "database": "Database"},
             [
-                Column("Databases on it", named(share)),
-                Column("At work now", named(f"{AT_WORK} and {known}"), values=TASKS),
+                Column("Databases on it", share),
+                Column("At work now", AT_WORK, values=TASKS),
                 Column(
                     "Latest scan",
-                    named(f"{known} * on ({ON_DATABASE}) group_left () {finding}"),
+                    f"{PLACED} * on ({ON_DATABASE}) group_left () {finding}",
                     values={"1": ("collided", ORANGE)},
                     links=[runbook("EseScansCollide", fields)],
                 ),
             ],
-            hidden=("job", "instance", "database"),
+            hidden=("job", "instance"),
             links={
                 "Device": [to_device(fields)],
                 "Database": [to_database(fields), to_status_page(fields)],
@@ -122,15 +123,18 @@ def devices() -> list[Panel]:
             height=10,
         ),
         finish(
-            states(TASKS, span=24, height=12),
+            states(TASKS, span=24, height=12).override_by_query("B", at_once),
             Words(
                 "Scans and defragmentation by device",
-                "Scans and defragmentation of each database, sorted by device, so that an"
-                " overlap on one device shows.",
+                "Scans and defragmentation of each database, sorted by device, and when several"
+                " databases of a device were scanned at once.",
                 "short",
                 "No database with a pass matches the selection",
             ),
-            [Query(by_device(AT_WORK), "{{computer}} {{device}} {{database}}")],
+            [
+                Query(by_device(AT_WORK), "{{computer}} {{device}} {{database}}"),
+                Query(f"{AT_ONCE} > 0", "{{computer}} {{device}} at once"),
+            ],
             [
                 to_database(),
                 to_status_page(),
@@ -169,7 +173,7 @@ def throughput() -> list[Panel]:
                 "No history of scans yet: it takes four days with one",
             ),
             [Query(ratio, PATH)],
-            [drawn("scanThroughput", ratio, "slow")],
+            [drawn("scanThroughput", latest, "slow")],
             slow,
         ),
         *device_panels(),
@@ -203,10 +207,10 @@ def device_panels() -> list[Panel]:
         ),
         both(
             "Device latency",
-            "How long reads and writes of each device took, the mean of 15 minutes.",
+            "How long reads and writes of each device took on average.",
             "s",
-            f"device:ese_device_read_seconds_per_read:ratio_rate15m{{{DEVICE}}}",
-            f"device:ese_device_write_seconds_per_write:ratio_rate15m{{{DEVICE}}}",
+            f"{rate('ese_device_read_seconds_total')} / ({rate('ese_device_reads_total')} > 0)",
+            f"{rate('ese_device_write_seconds_total')} / ({rate('ese_device_writes_total')} > 0)",
         ),
         finish(
             lines(),

@@ -7,12 +7,11 @@ from grafana_foundation_sdk.models import common, dashboard
 
 from dashboards import coverage_gaps
 from dashboards.advised import REASONS
-from dashboards.board import Board, Row
-from dashboards.links import Link, runbook, to_board, to_computer_page, to_database, to_status_page
+from dashboards.board import Annotation, Board, Row
+from dashboards.links import Link, to_board, to_computer_page, to_database, to_status_page
 from dashboards.parts import (
     AGENT,
     ALARM,
-    BLUE,
     COMPUTER,
     COUNT,
     GREEN,
@@ -39,7 +38,8 @@ from dashboards.parts import (
     number,
 )
 from dashboards.tables import Column, rows
-from esewatch.advice.forecast.verdict import TEXTS
+from esewatch.advice.forecast.verdict import TEXTS, Verdict
+from esewatch.expose.pages.summary import TILES
 
 _COLOURS = (VERMILION, ORANGE, PURPLE, YELLOW, SKY, GREY, GREEN)
 VERDICTS = {
@@ -57,21 +57,13 @@ ACTIONS = {
 LISTED = 100
 """Rows of a table: nobody reads more, and each is paid for each minute."""
 RANK = "database:ese_database_verdict:rank"
-GONE = f"{RANK}_gone"
-"""Of databases that no agent reports any more."""
-
-
-def ranked(selection: str) -> str:
-    """A series for each database, its rank as value."""
-    return f"({RANK}{{{COMPUTER},{selection}}} or {GONE}{{{COMPUTER},{selection}}})"
-
-
-BAD_COPIES = ranked('verdict="bad_pages"')
-_CHOSEN = ranked('verdict=~"$verdict"')
-BY_URGENCY = f"topk({LISTED}, {_CHOSEN})"
+GONE = f"database:ese_database_info:gone{{{COMPUTER}}}"
+"""Databases that no agent reports any more."""
+BY_URGENCY = f'topk({LISTED}, {RANK}{{{COMPUTER},verdict=~"$verdict"}})'
 """A series for each database of the table: the most urgent ones."""
 
 
+SEVERITIES = {3: ("critical", VERMILION), 2: ("warning", ORANGE), 1: ("info", SKY)}
 RANKS = {str(rank): (words, colour) for rank, words, colour in VERDICTS.values()}
 """Rank -> words and colour."""
 
@@ -102,6 +94,11 @@ def listing(worst: str) -> Link:
     )
 
 
+def tile(verdict: Verdict) -> str:
+    """Title of a number: the words of the status page."""
+    return TILES[verdict][1].capitalize()
+
+
 def numbers() -> list[Panel]:
     """Is anything wrong?"""
 
@@ -112,29 +109,30 @@ def numbers() -> list[Panel]:
     heard, proven = zero("blind|none"), zero("blind|none|unproven")
 
     def found(finding: str, judged: str) -> str:
-        told = f'{{{COMPUTER},finding=~"{finding}"}}'
-        there, gone = f"(ese_finding{told} > 0)", f"database:ese_finding:gone{told}"
-        return f"count(count by ({ON_COPY}) ({there} or {gone})) or {judged}"
+        told = f'ese_finding{{{COMPUTER},finding=~"{finding}"}}'
+        # What stands is stated with 1, what is over with 0.
+        gone = f"last_over_time({told}[1d:10m]) > 0 and on ({ON_COPY}) {GONE}"
+        return f"count(count by ({ON_COPY}) ({told} > 0 or {gone})) or {judged}"
 
     return [
         finish(
             number(*ALARM),
             Words(
-                "Copies with bad pages or damage",
+                tile("bad_pages"),
                 "Copies of databases of any application with a known bad page that was not"
                 " corrected, or with damage: they differ from the other copies or are logically"
                 " corrupt.",
                 "short",
                 NOT_VERIFIED,
             ),
-            [Query(f"count({BAD_COPIES}) or {proven}", "copies")],
+            [Query(f'count({RANK}{{{COMPUTER},verdict="bad_pages"}}) or {proven}', "copies")],
             [listing("bad_pages")],
             instant=True,
         ),
         finish(
             number(*WARNING),
             Words(
-                "Copies unverified",
+                tile("unverified"),
                 "Copies that were not verified within their deadline, or never although one is"
                 " required; for a day also those whose agent is gone.",
                 "short",
@@ -147,7 +145,7 @@ def numbers() -> list[Panel]:
         finish(
             number(*ALARM),
             Words(
-                "Writes at risk",
+                tile("writes_at_risk"),
                 "Databases that refuse writes or are about to, because of their log, disk, size"
                 " or version store; for a day also those whose agent is gone.",
                 "short",
@@ -160,8 +158,8 @@ def numbers() -> list[Panel]:
         finish(
             number(*WARNING),
             Words(
-                "Hosts with missing data",
-                "Computers with missing or stale data: a source is down or behind, events are"
+                tile("blind"),
+                "Computers of which nothing is read, a source is down or behind, events are"
                 " missing, or the agent is gone since yesterday at the earliest.",
                 "short",
                 "Not judged: no computer is known",
@@ -176,6 +174,55 @@ def numbers() -> list[Panel]:
             ],
             instant=True,
         ),
+    ]
+
+
+def firing() -> list[Panel]:
+    """What asks somebody to act?"""
+    which = 'alertname=~"Ese.+|Sqlserver.+",job=~"$job",computer=~"$computer"'
+    labels = "alertname, severity, job, instance, computer, database, ese_instance, source"
+    ranked = " or ".join(
+        f'{rank} * ALERTS{{alertstate="firing",severity="{severity}",{which}}}'
+        for rank, (severity, _) in SEVERITIES.items()
+    )
+    of_computer = {"computer": "computer"}
+    of_database = {"job": "job", **of_computer, "database": "database"}
+    to_storage, to_its_database = (
+        to_board(f"esewatch-{board}", f"Open the {board}", labels, fields="__data.fields")
+        for board, labels in (("storage", of_computer), ("database", of_database))
+    )
+    return [
+        rows(
+            Words(
+                "Alerts that fire",
+                "What fires, critical first; Prometheus counts the time anew when it is restarted.",
+                "short",
+                "Nothing fires, or the alerts are not loaded",
+            ),
+            {
+                "alertname": "Alert",
+                "computer": "Computer",
+                "database": "Database",
+                "ese_instance": "ESE instance",
+                "source": "Source",
+                "instance": "Agent",
+            },
+            [
+                Column(
+                    "Severity",
+                    f"max by ({labels}) ({ranked})",
+                    values={str(rank): shown for rank, shown in SEVERITIES.items()},
+                ),
+                Column(
+                    "Since",
+                    f"min by ({labels}) (ALERTS_FOR_STATE{{{which}}}) * 1000",
+                    "dateTimeAsIso",
+                ),
+            ],
+            hidden=("job", "severity"),
+            links={"Computer": [to_storage], "Database": [to_its_database]},
+            height=9,
+        )
     ]
 
 
@@ -212,12 +259,6 @@ def urgency() -> list[Panel]:
                 ),
                 Column(
                     "Deadline", of_listed(deadline), "dtdurations", decimals=1, empty="none known"
-                ),
-                Column(
-                    "Of the deadline",
-                    of_listed(f"({age}) / on ({ON_COPY}) {deadline}"),
-                    "percentunit",
-                    limit=((None, BLUE), (1, VERMILION)),
                 ),
                 Column(
                     "Pass done by (90 %)",
@@ -261,20 +302,6 @@ def trends() -> list[Panel]:
         finish(
             lines(),
             Words(
-                "Share of databases verified",
-                "Share of the watched databases of each agent that were verified within their"
-                " deadline.",
-                "percentunit",
-                "No database is watched, or the recording rules are not loaded",
-            ),
-            [Query(f"instance:ese_databases_verified:ratio{{{AGENT}}}", "{{instance}}")],
-            [runbook("EseVerificationOverdue")],
-        )
-        .min(0)
-        .max(1),
-        finish(
-            lines(),
-            Words(
                 "Bad pages by computer",
                 "Known bad pages of the ten computers that have the most.",
                 COUNT,
@@ -302,7 +329,36 @@ def trends() -> list[Panel]:
                 Query(f"sum by (task) (instance:ese_passes_running:sum{{{AGENT}}})", "{{task}}"),
             ],
         ),
+        _last_records(),
     ]
+
+
+def _last_records() -> Panel:
+    """Of the longest silent computers first. Of one that no agent tells of what was told last."""
+    told = f"ese_computer_last_record_timestamp_seconds{{{COMPUTER}}}"
+    last = f"max by (job, computer) ({told} or last_over_time({told}[1d:1h]))"
+    oldest = f"bottomk({LISTED}, {last})"
+    to_agent = to_board(
+        "esewatch-agent", "Open its agent", {"computer": "computer"}, fields="__data.fields"
+    )
+    return rows(
+        Words(
+            "Last record of each computer",
+            "The youngest record of the logs of each computer with a database, the oldest first;"
+            " for a day also of computers whose agent is gone.",
+            "short",
+            "No record of a computer with a database is known",
+        ),
+        {"computer": "Computer"},
+        [
+            Column("Ago", f"time() - {oldest}", "dtdurations", decimals=1),
+            Column("Last record", f"{oldest} * 1000", "dateTimeAsIso"),
+        ],
+        hidden=("job",),
+        links={"Computer": [to_agent]},
+        height=9,
+        span=12,
+    )
 
 
 def _stacked(panel: timeseries.Panel) -> timeseries.Panel:
@@ -317,17 +373,12 @@ def _stacked(panel: timeseries.Panel) -> timeseries.Panel:
 
 def windows() -> list[Panel]:
     """Are the maintenance windows as long as they should be?"""
-    advice = f'ese_window_advice{{{COMPUTER},action!="not_applicable"}} == 1'
-    names = f"topk by ({ON_DATABASE}) (1, ese_database_info{{{COMPUTER}}})"
-    sure = (
-        f"topk({LISTED}, ({advice}) * on ({ON_DATABASE}) group_left ()"
-        f" ese_window_advice_confidence_ratio{{{COMPUTER}}})"
-    )
+    advice = f'(ese_window_advice{{{COMPUTER},action!="not_applicable"}} == 1)'
+    sure = f"topk({LISTED}, ese_window_advice_confidence_ratio{{{COMPUTER}}})"
 
-    def of_listed(expression: str) -> str:
-        return f"{expression} and on ({ON_DATABASE}) {sure}"
+    def of_listed(metric: str) -> str:
+        return f"{metric}{{{COMPUTER}}} and on ({ON_DATABASE}) {sure}"
 
-    reason = of_listed(f"max by ({ON_DATABASE}, reason) (ese_window_advice_reason{{{COMPUTER}}})")
     return [
         rows(
             Words(
@@ -337,7 +388,7 @@ def windows() -> list[Panel]:
                 NO_WINDOW,
             ),
             {
-                "database_name": "Database",
+                "database": "Database",
                 "computer": "Copy on",
                 "action": "Advice",
                 "reason": "Because",
@@ -345,33 +396,71 @@ def windows() -> list[Panel]:
             [
                 Column(
                     "Confidence",
-                    f"({sure}) * on ({ON_DATABASE}) group_left (database_name) {names}",
+                    f"{advice} * on ({ON_DATABASE}) group_left () {sure}",
                     "percentunit",
                 ),
                 Column(
                     "Window",
-                    of_listed(
-                        f"max by ({ON_DATABASE}) (ese_window_configured_seconds{{{COMPUTER}}})"
-                    ),
+                    of_listed("ese_window_configured_seconds"),
                     "dtdurations",
                     decimals=1,
                     empty="not known",
                 ),
                 Column(
                     "Recommended",
-                    of_listed(
-                        f"max by ({ON_DATABASE}) (ese_window_recommended_seconds{{{COMPUTER}}})"
-                    ),
+                    of_listed("ese_window_recommended_seconds"),
                     "dtdurations",
                     decimals=1,
                 ),
-                Column("Reasons", reason, shown=False),
+                Column("Reasons", of_listed("ese_window_advice_reason"), shown=False),
             ],
-            hidden=("job", "instance", "database"),
+            hidden=("job", "instance"),
             links={"Database": [to_database("__data.fields"), to_status_page("__data.fields")]},
             says={"Advice": ACTIONS, "Because": REASONS},
             widths={"Because": 360},
         )
+    ]
+
+
+def events() -> list[Annotation]:
+    """What explains that something began or ended."""
+
+    def changed(series: str) -> str:
+        return f"{series} != ({series} offset $__interval)"
+
+    page = f"ese_known_bad_page_last_number{{{COMPUTER}}}"
+    length = f"ese_window_configured_seconds{{{COMPUTER}}}"
+    active, passive = (
+        f'ese_database_info{{{COMPUTER},role="{role}"}}' for role in ("active", "passive")
+    )
+    started = f"process_start_time_seconds{{{AGENT}}}"
+    copy = "{{database}} on {{computer}}"
+    return [
+        Annotation(
+            "Bad page",
+            f"count by ({ON_COPY}) ({changed(page)} or {page} unless {page} offset $__interval)",
+            f"A new bad page of {copy}",
+            VERMILION,
+        ),
+        Annotation(
+            "Failover",
+            f"count by ({ON_COPY}) ({active} and on ({ON_DATABASE}) {passive} offset $__interval)",
+            f"{copy} is the active copy now",
+            ORANGE,
+        ),
+        Annotation(
+            "Window changed",
+            f"count by ({ON_COPY}) ({changed(length)})",
+            f"The window of {copy} has another length",
+            SKY,
+        ),
+        Annotation(
+            "Agent restarted",
+            f"count by (job, instance) ({changed(started)}"
+            f" and on (job, instance) esewatch_build_info{{{AGENT}}})",
+            "The agent {{instance}} was started",
+            GREY,
+        ),
     ]
 
 
@@ -383,8 +472,10 @@ FLEET = Board(
     (computer_variable(), verdict_variable()),
     (
         Row("Is anything wrong?", numbers),
+        Row("What fires?", firing),
         Row("By urgency", urgency),
         Row("Over time", trends),
         Row("Maintenance windows", windows, collapsed=True),
     ),
+    annotations=events(),
 )

@@ -146,11 +146,10 @@ def write_cache() -> timeseries.Panel:
     """Do log writes look as if a controller had lost its write cache?"""
     hour = f"ese_instance:ese_io_latency_seconds:avg1h{{{COMPUTER}}}"
     usual = latest_day("ese_instance:ese_io_latency_seconds:avg1h_median28d", COMPUTER)
-    ratio = of_instances(f"({hour} / ({usual} > 0))")
-    direct = (
-        f"(ese_database_info{{{DATABASE}}} and on ({ON_DATABASE})"
-        f" ese_database_direct_attached{{{DATABASE}}} == 1)"
-    )
+    ratio = f"({hour} / ({usual} > 0))"
+    direct = f"ese_database_direct_attached{{{DATABASE}}}"
+    known = f"ese_database_info{{{DATABASE}}}"
+    direct = f"({known} and on ({ON_DATABASE}) {direct})"
     panel = against(
         Words(
             "Log writes against their own history",
@@ -162,7 +161,7 @@ def write_cache() -> timeseries.Panel:
         ),
         [
             Query(f"{ratio} and on ({ON_INSTANCE}) {direct}", f"{INSTANCE}, direct-attached"),
-            Query(f"{ratio} unless on ({ON_INSTANCE}) {direct}", INSTANCE),
+            Query(f"{ratio} and on ({ON_INSTANCE}) {known}", INSTANCE),
         ],
         [drawn("logWriteSlowdown", hour)],
         [to_instance(), runbook("EseWriteCacheSuspected")],

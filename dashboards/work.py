@@ -164,8 +164,8 @@ def _latencies() -> list[Panel]:
             lines(),
             Words(
                 "Database latency inside and outside the window",
-                "Mean latency of requests to the database files, while the window is open and while"
-                " it is closed.",
+                "Mean latency of requests to the database files while the window is open, and while"
+                " it is closed or none is configured.",
                 "s",
                 NOT_SAMPLED,
             ),
@@ -176,8 +176,8 @@ def _latencies() -> list[Panel]:
             lines(),
             Words(
                 "Log write latency inside and outside the window",
-                "Mean latency of writes to the transaction logs, while the window is open and while"
-                " it is closed.",
+                "Mean latency of writes to the transaction logs while the window is open, and while"
+                " it is closed or none is configured.",
                 "s",
                 NOT_SAMPLED,
             ),
@@ -188,13 +188,11 @@ def _latencies() -> list[Panel]:
 
 
 def _inside_and_outside(which: str, series: str) -> list[Query]:
-    """Where no window is configured there is one line, for neither is meant."""
     latency = of_selected(f"ese_io_latency_seconds{{{INSTANCE},{which}}}")
-    open_now = f"ese_instance:ese_window_open:max{{{INSTANCE}}}"
+    open_now = f"on ({ON_INSTANCE}) ese_instance:ese_window_open:max{{{INSTANCE}}} == 1"
     return [
-        Query(f"{latency} and on ({ON_INSTANCE}) {open_now} == 1", f"{series} inside"),
-        Query(f"{latency} and on ({ON_INSTANCE}) {open_now} == 0", f"{series} outside"),
-        Query(f"{latency} unless on ({ON_INSTANCE}) {open_now}", f"{series} no window"),
+        Query(f"{latency} and {open_now}", f"{series} inside"),
+        Query(f"{latency} unless {open_now}", f"{series} outside"),
     ]
 
 

@@ -44,7 +44,7 @@ _METRICS = "|".join(
 )
 # What is held reads itself, and an alert that keeps itself ALERTS: without the selector they would
 # keep what is of another site.
-_KEPT = r"ALERTS|(?:database|ese_instance):ese_finding:held"
+_KEPT = r"ALERTS(?:_FOR_STATE)?|(?:database|ese_instance):ese_finding:held"
 _NAME = rf"(?<![\w:])(?P<name>up|{_KEPT}|{_METRICS})(?![\w:])"
 _STRING = r'\\?"(?:[^"\\]|\\[^"]|\\\\")*\\?"'
 _IN_EXPRESSION = re.compile(rf"{_STRING}|{_NAME}(?P<matchers>\{{)?")

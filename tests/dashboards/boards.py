@@ -21,6 +21,8 @@ VARIABLE = re.compile(r"\$([A-Za-z_]\w*)|\$\{(\w+)(?::\w+)?\}")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DATA_POINTS = 1000
 """What a panel across the screen asks for."""
+MARKED = 100
+"""What annotations ask for, whatever the screen."""
 LIST_QUERY = re.compile(r"label_values\((?:(?P<selector>.+), ?)?(?P<label>\w+)\)")
 
 
@@ -68,7 +70,7 @@ def queries() -> Iterator[Query]:
             for target in panel.get("targets", []):
                 yield Query(board, panel, target)
         for each in board.get("annotations", {}).get("list", []):
-            asked = {"title": f"annotation {each['name']}"}
+            asked = {"title": f"annotation {each['name']}", "maxDataPoints": MARKED}
             yield Query(board, asked, {"refId": "A", "expr": each["expr"], "range": True})
 
 

@@ -55,6 +55,8 @@ PAGES_OF_AGENT = {"": set[str](), "database": {"computer", "database"}, "compute
 """Path -> its parameters."""
 LEAST_WIDTH = 6
 ALL_COLUMNS = 24
+LONGEST = 1200
+"""Characters of PromQL in a panel: 12 lines of 100."""
 
 
 class Target(NamedTuple):
@@ -314,6 +316,16 @@ def board_words(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
         yield "", "no refresh"
     if TAG not in board.get("tags", []):
         yield "", f"no tag {TAG}"
+
+
+def board_zone(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
+    """One time zone, that of the browser, and said."""
+    zone = "time zone of the browser"
+    if board.get("timezone") != "browser" or zone not in board.get("description", ""):
+        yield "", f"does not say {zone!r}"
+    for panel in panels(board):
+        if "timezone" in panel.get("options", {}):
+            yield title_of(panel), "a time zone of its own"
 
 
 def board_links(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
@@ -686,6 +698,14 @@ def _labels_of(metric: str) -> frozenset[str]:
     return golden().get(metric, frozenset())
 
 
+def panel_long(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
+    """What is longer nobody can read, and Prometheus pays for."""
+    for panel in asking(board):
+        letters = sum(len(target.get("expr", "")) for target in panel.get("targets") or [])
+        if letters > LONGEST:
+            yield title_of(panel), f"{letters} characters of PromQL"
+
+
 def target_joins(board: Json, boards: Sequence[Json]) -> Iterator[Problem]:
     """Two metrics are joined by labels that tell the elements apart."""
     for target in targets(board):
@@ -724,6 +744,7 @@ RULES: dict[str, Rule] = {
         target_counter_agg,
         uneditable_dashboard,
         board_words,
+        board_zone,
         board_links,
         variables_known,
         variables_offer_all,
@@ -742,6 +763,7 @@ RULES: dict[str, Rule] = {
         target_known,
         target_selection,
         target_typed_limit,
+        panel_long,
         target_joins,
         target_kind,
     )

@@ -127,7 +127,7 @@ def of_host(computer: str) -> dict[Place, float]:
 
 
 def steady(computer: str) -> Month:
-    """A healthy store: cache against policy, header, processor and RPC."""
+    """A healthy store: cache, header, processor and RPC."""
     month = ruled(
         exchange(computer, World(SEED)), mailboxes=200, storage="das", log_path="L:\\logs"
     )
@@ -327,6 +327,26 @@ def gone(computer: str) -> Month:
     return month
 
 
+def events(computer: str) -> Month:
+    """A failover, a window of another length, an agent that was started again, a source of which no
+    computer is known, and a backup that is too old."""
+    month = Month(computer, "an agent", [])
+    then = END - 2 * DAY
+    copy = f'computer="{computer}",database="/db.edb"'
+    info = f'ese_database_info{{{copy},database_name="db",ese_instance="db",tier="watched",role='
+    month.own = {
+        f'{info}"passive"}}': [(START, 1.0), (then, math.nan)],
+        f'{info}"active"}}': [(then, 1.0)],
+        f"ese_window_configured_seconds{{{copy}}}": [(START, 4 * HOUR), (then, 3 * HOUR)],
+        "process_start_time_seconds{}": [(START, START), (then, then)],
+        "esewatch_source_up": [(START, 1.0), (then, 0.0)],
+        "esewatch_source_computers": [(START, 0.0)],
+        f'ese_backup_last_completion_timestamp_seconds{{{copy},kind="full"}}': [(START, START)],
+        f'ese_finding{{{copy},finding="backup_missing",severity="warning"}}': [(START, 1.0)],
+    }
+    return month
+
+
 def at_end(month: Month, day: float) -> Month:
     """What happened until `day`, some whole days later, so that it ends with the others."""
     later = (DAYS - day) * DAY
@@ -362,4 +382,5 @@ def stories() -> list[Story]:
         Story("ntbackup", ntbackup("tape"), END),
         Story("blind", blind("blind"), END),
         Story("gone", gone("gone"), END),
+        Story("events", events("events"), END),
     ]

@@ -1,11 +1,13 @@
 """The dashboard of one database: what only it has to keep to."""
 
 import json
+import re
 from typing import Any
 
+from dashboards.advised import REASONS
 from dashboards.board import build
 from dashboards.build import render
-from dashboards.database import ACTION, DATABASE_BOARD, REASON
+from dashboards.database import ACTION, DATABASE_BOARD
 from dashboards.fleet import RANKS, VERDICTS
 from esewatch.advice.forecast import verdict
 from esewatch.advice.window.window import ACTIONS
@@ -54,13 +56,14 @@ def test_each_row_of_the_nights_has_its_own_words_and_colour() -> None:
     shown = [mapped(each["properties"][0]["value"])["1"] for each in overrides]
 
     assert gaps["properties"] == [{"id": "noValue"}]
-    assert [each["matcher"]["options"] for each in overrides] == list("ABCDE")
+    assert [each["matcher"]["options"] for each in overrides] == list("ABCDEF")
     assert [text for text, _ in shown] == [
         "window open",
         "backup",
         "defragmentation",
         "scan",
         "interrupted",
+        "not read",
     ]
     assert len({colour for _, colour in shown}) == len(shown)
 
@@ -91,7 +94,21 @@ def test_the_verdict_and_key_figures_are_columns_and_the_sentence_one_click_away
 
 def test_actions_and_reasons_of_the_advice_have_words() -> None:
     assert set(ACTION) == {*ACTIONS} - {"not_applicable"}
-    assert list(REASON) == [name for name, _ in RULES]
+    assert list(REASONS) == [name for name, _ in RULES]
+
+
+def test_the_reason_of_the_advice_is_shown_in_words() -> None:
+    renamed = [each["options"] for each in panel("Reason of the advice")["transformations"]]
+    found = {
+        name: [
+            re.sub(each["regex"], each["renamePattern"].replace("$1", r"\1"), f"{name} ex01 e:")
+            for each in renamed
+            if re.fullmatch(each["regex"], f"{name} ex01 e:")
+        ]
+        for name in REASONS
+    }
+
+    assert found == {name: [f"ex01 e:: {shown}"] for name, shown in REASONS.items()}
 
 
 def test_the_window_comes_last_and_folded() -> None:

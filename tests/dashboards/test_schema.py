@@ -25,9 +25,13 @@ FIELD: Json = next(
 """What is set of the series of a panel."""
 
 
+OF_PROMETHEUS = {"expr", "titleFormat", "textFormat"}
+"""Fields of an annotation (packages/grafana-prometheus, querybuilder and datasource.ts)."""
+
+
 def problems(board: Json) -> Iterator[str]:
     """What Grafana's types do not allow: in the dashboard, and in what is the panel type's own."""
-    yield from _wrong(PARTS["dashboard"], board, "dashboard")
+    yield from _wrong(PARTS["dashboard"], _without_plugins(board), "dashboard")
     for panel in panels(board):
         kind, title = panel["type"], panel.get("title", "")
         if f"options-{kind}" not in PARTS:
@@ -43,6 +47,15 @@ def problems(board: Json) -> Iterator[str]:
                 # Without a value, what all series have is taken away from some.
                 value = {name: each["value"]} if "value" in each else {}
                 yield from _wrong(custom if group == "custom" else FIELD, value, title)
+
+
+def _without_plugins(board: Json) -> Json:
+    """Annotations without what their data source adds: its fields are in no type of Grafana's."""
+    marked = [
+        {name: value for name, value in each.items() if name not in OF_PROMETHEUS}
+        for each in board.get("annotations", {}).get("list", [])
+    ]
+    return {**board, "annotations": {"list": marked}} if marked else board
 
 
 def _wrong(schema: Json, value: Any, where: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ NORTH = "cluster"
 CONFIG = '_config:\n  selector: cluster=~"north|n\\\\d"\n  job: ese-north\n'
 HELD = {f"{level}:ese_finding:held" for level in LEVELS}
 """What goes on by itself: it must keep nothing of another site."""
-SERIES = frozenset(golden()) | {"up", "ALERTS", *HELD}
+SERIES = frozenset(golden()) | {"up", "ALERTS", "ALERTS_FOR_STATE", *HELD}
 
 
 @pytest.fixture(scope="module")

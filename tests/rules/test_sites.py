@@ -16,12 +16,11 @@ from tests.rules.promtool import run as ask_promtool
 
 CASES = [path for path in TESTS if not path.stem.startswith("latched_")]
 """The latched ones have a story of two sites."""
-QUICK = {"checkdb_devices_test", "copies_days_test", "recording_test", "window_test"}
+QUICK = {"copies_days_test", "recording_test", "window_test"}
 SEPARATE = {
     "database:ese_database_io:rate1d",
     "ese_instance:ese_defrag_pages_read:increase28d",
     "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d",
-    "database:ese_device_read_bytes_busiest:ratio_rate15m",
     "ese_instance:ese_database_io:rate1d",
 }
 """Series that each site has for itself, with its label."""

@@ -16,7 +16,7 @@ from tests.rules.quality.month import DAY, END, HOUR, START, Course, Month
 
 JOB = "esewatch"
 SOURCE = "logs"
-MADE_BY_PROMETHEUS = frozenset({"up", "ALERTS"})
+MADE_BY_PROMETHEUS = frozenset({"up", "ALERTS", "ALERTS_FOR_STATE"})
 OF_A_FLEET = frozenset({"esewatch_source_partitions", "esewatch_source_partitions_owned"})
 """Of workers that share the topics of Kafka; the months have one agent, cases are in
 `agent_test.yml`."""

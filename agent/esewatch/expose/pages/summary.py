@@ -1,5 +1,6 @@
 """The four numbers at the top of a page, and the computers with missing data."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from esewatch.advice.blind_places import MISSING, NOT_HEARD, Blind
@@ -19,6 +20,25 @@ def stale_runbooks(why: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for reason, name in _RUNBOOKS.items() if reason in why))
 
 
+TILES: Mapping[Verdict, tuple[str, str]] = {
+    "bad_pages": ("copy with bad pages or damage", "copies with bad pages or damage"),
+    "unverified": (
+        "copy unverified beyond its deadline",
+        "copies unverified beyond their deadline",
+    ),
+    "unproven": (
+        "copy never verified, and nothing asks for it",
+        "copies never verified, and nothing asks for it",
+    ),
+    "writes_at_risk": (
+        "database refusing writes, or about to",
+        "databases refusing writes, or about to",
+    ),
+    "blind": ("host with missing or stale data", "hosts with missing or stale data"),
+}
+"""The words of one and of many, on dashboards too."""
+
+
 class Tile(NamedTuple):
     """One of the four numbers."""
 
@@ -26,8 +46,6 @@ class Tile(NamedTuple):
     number: int
     of: int
     """Databases that it was judged of."""
-    one: str
-    many: str
 
     @property
     def over_nothing(self) -> bool:
@@ -35,7 +53,8 @@ class Tile(NamedTuple):
 
     @property
     def words(self) -> str:
-        return self.one if self.number == 1 else self.many
+        one, many = TILES[self.name]
+        return one if self.number == 1 else many
 
 
 class Summary(NamedTuple):
@@ -56,37 +75,12 @@ class Summary(NamedTuple):
         """Bad pages are judged of what was verified; a deadline where a verification is asked
         for, else the tile tells what nobody ever verified."""
         heard, proven, unproven = self.basis[:3]
-        late = Tile(
-            "unverified",
-            self.unverified,
-            heard - unproven,
-            "copy unverified beyond its deadline",
-            "copies unverified beyond their deadline",
-        )
+        late = Tile("unverified", self.unverified, heard - unproven)
         if unproven and late.over_nothing:
-            never = "never verified, and nothing asks for it"
-            late = Tile("unproven", unproven, unproven, f"copy {never}", f"copies {never}")
+            late = Tile("unproven", unproven, unproven)
         return (
-            Tile(
-                "bad_pages",
-                self.bad,
-                proven,
-                "copy with bad pages or damage",
-                "copies with bad pages or damage",
-            ),
+            Tile("bad_pages", self.bad, proven),
             late,
-            Tile(
-                "writes_at_risk",
-                self.writes_at_risk,
-                heard,
-                "database refusing writes, or about to",
-                "databases refusing writes, or about to",
-            ),
-            Tile(
-                "blind",
-                len(self.blind),
-                heard,
-                "host with missing or stale data",
-                "hosts with missing or stale data",
-            ),
+            Tile("writes_at_risk", self.writes_at_risk, heard),
+            Tile("blind", len(self.blind), heard),
         )
