@@ -321,7 +321,7 @@ def group(story: Story, about: Sequence[Row], step: int) -> dict[str, Any]:
 def _cases(
     story: Story, phases: list[Phase], about: list[Row], scrape: int, evaluated: int
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """When an alert is looked at, and what fires: as soon as it is known, and as a phase ends."""
+    """When an alert is asked for, and what fires: as soon as it is known, and as a phase ends."""
     row = about[0]
     for before, phase in zip([None, *phases], phases, strict=False):
         fires = list(_fires(story, phase, about))
