@@ -19,7 +19,7 @@ def query_of(uid: str, title: str, number: int = 0) -> str:
     return f"round({interpolated(panel['targets'][number]['expr'], board, QUARTER, {})}, 0.0001)"
 
 
-def check(
+def check_answers(
     series: dict[str, str], asked: dict[str, tuple[str, dict[str, float]]], folder: Path
 ) -> None:
     """`asked`: time -> query, and what it says of each set of labels."""
@@ -56,7 +56,7 @@ def test_the_latency_of_a_disk_is_the_time_of_its_requests_by_their_number(
     query = query_of("esewatch-storage", "Device latency", number)
     said = {f'{AGENT},device="lun7"': latency}
 
-    check(series, dict.fromkeys(("15m", "20m", "30m"), (query, said)), tmp_path)
+    check_answers(series, dict.fromkeys(("15m", "20m", "30m"), (query, said)), tmp_path)
 
 
 def test_the_share_of_the_busiest_device_where_much_is_read(tmp_path: Path) -> None:
@@ -77,4 +77,4 @@ def test_the_share_of_the_busiest_device_where_much_is_read(tmp_path: Path) -> N
     query = query_of("esewatch-sqlserver", "Busiest device of SQL Server")
     said = {f'{AGENT},database="sales"': 0.8}
 
-    check(series, {"30m": (query, said), "100m": (query, {})}, tmp_path)
+    check_answers(series, {"30m": (query, said), "100m": (query, {})}, tmp_path)
