@@ -317,7 +317,7 @@ def served(made: Estate, rules: Mapping[str, Any] | None = None) -> Iterator[Pro
     for name, document in (rules or {}).items():
         (made.folder / name).write_text(yaml.safe_dump(document))
         files.append(name)
-    flags = ("--query.lookback-delta=1h", "--query.timeout=10m")
+    flags = ("--query.lookback-delta=1h",)
     with serving(made.folder, made.folder / "data", {"rule_files": files}, flags) as server:
         yield server
 
