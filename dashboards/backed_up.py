@@ -147,5 +147,6 @@ def _sets() -> Panel:
         ],
         hidden=("job", "instance"),
         links={"Database": [to_database(fields), to_status_page(fields)]},
+        widths={"Database": 400},
         height=10,
     )

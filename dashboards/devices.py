@@ -119,7 +119,7 @@ def devices() -> list[Panel]:
                 "Device": [to_device(fields)],
                 "Database": [to_database(fields), to_status_page(fields)],
             },
-            widths={"At work now": 280},
+            widths={"Database": 400},
             height=10,
         ),
         finish(

@@ -221,6 +221,7 @@ def firing() -> list[Panel]:
             ],
             hidden=("job", "severity"),
             links={"Computer": [to_storage], "Database": [to_its_database]},
+            widths={"Alert": 240, "Database": 300},
             height=9,
         )
     ]
@@ -417,7 +418,7 @@ def windows() -> list[Panel]:
             hidden=("job", "instance"),
             links={"Database": [to_database("__data.fields"), to_status_page("__data.fields")]},
             says={"Advice": ACTIONS, "Because": REASONS},
-            widths={"Because": 360},
+            widths={"Because": 360, "Database": 220},
         )
     ]
 
