@@ -81,7 +81,8 @@ def says_bad_page(told: str, database: str) -> bool:
                 " storage if writes were lost; then reseed or restore. The page of the database in"
                 " the agent names the bad pages. Reported by "
             )
-            + r"127\.0\.0\.1:\d+\.",
+            + r"127\.0\.0\.1:\d+\. "
+            + re.escape(f'When it is resolved: esewatch ack "{database}"'),
             told,
         )
     )

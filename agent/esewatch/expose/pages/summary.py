@@ -52,9 +52,12 @@ class Tile(NamedTuple):
         return not (self.number or self.of)
 
     @property
+    def many(self) -> str:
+        return TILES[self.name][1]
+
+    @property
     def words(self) -> str:
-        one, many = TILES[self.name]
-        return one if self.number == 1 else many
+        return TILES[self.name][0] if self.number == 1 else self.many
 
 
 class Summary(NamedTuple):
