@@ -148,13 +148,15 @@ def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
     missing = (stalled_scan(of, held), switched_off(of, held), overdue_defrag(of, held))
     beside = (ratio_drift(of, now), missing_restorable_copy(of, policy, held))
     forecasts = _forecasts(of, policy, deadline, now)
+    # A forecast moves with time alone: while nothing is heard, what is late stays as it was.
+    then = forecasts if held == now else _forecasts(of, policy, deadline, held)
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
         window,
         forecasts,
         (*found_in_window(of, window.rule, now), *filter(None, missing)),
-        late_passes(of, forecasts, held),
+        late_passes(of, then, held),
         tuple(filter(None, beside)),
     )
 

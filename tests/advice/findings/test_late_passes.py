@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
+from esewatch.advice.advise import judge
 from esewatch.advice.base.finding import Finding, FindingName
 from esewatch.advice.findings.details import Around, of_database
 from esewatch.advice.findings.late_passes import LatePasses, late_passes
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.history.history import as_copy
+from esewatch.advice.history.history import History, as_copy
 from esewatch.advice.history.ledger import ledgers
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.fold.state.state import Database
 from esewatch.model import Event
 from tests.advice.histories import DAY as OF_HISTORY
-from tests.advice.histories import NOON, one_pass, store
+from tests.advice.histories import NOON, nightly_runs, one_pass, opening, store
 from tests.support.records import DAY, HOUR, LABEL, event
 from tests.support.stated import Step, ack, assert_stated, restarted
 
@@ -229,3 +230,26 @@ def test_what_another_finding_explains_is_no_incomplete_defragmentation(told: Fi
     assert details(DEFRAG) == ["defrag_incomplete"]
     assert details(DEFRAG, told) == []
     assert details(DEFRAG, "stops_early", "verification_overdue") == ["defrag_incomplete"]
+
+
+def scanning() -> History:
+    """Its scan takes 8 hours in windows of 4, and was at work for half an hour of the last two."""
+    ends = [NOON - (5 * n + 5) * OF_HISTORY for n in reversed(range(9))]
+    given: dict[str, Any] = {"task": "checksum", "work_seconds": 8 * HOUR}
+    done = [one_pass(end - OF_HISTORY, end, **given) for end in ends]
+    running = one_pass(
+        opening(2), None, task="checksum", start_seen=True, last_event=opening(0) + HOUR / 2
+    )
+    runs = [*nightly_runs(40, 4, ago=3), *nightly_runs(2, 0.5)]
+    return store(checksum_passes=[*done, running], scan_runs=runs)
+
+
+@pytest.mark.parametrize(("within", "at_risk"), [(3, True), (60, False), (40, False)])
+@pytest.mark.parametrize("silent", [3, 6, 20, 200])
+def test_while_nothing_is_heard_a_scan_is_at_risk_as_it_was(
+    within: int, at_risk: bool, silent: int
+) -> None:
+    of, policy = scanning(), Policy(verify_within=within * OF_HISTORY)
+    before = judge(of, policy, NOON, NOON).late
+    assert before.scan_at_risk == at_risk
+    assert judge(of, policy, NOON + silent * OF_HISTORY, NOON).late == before
