@@ -185,7 +185,7 @@ def together(
         entries,
         windows,
         staggered,
-        {key: (each,) for key, each in unsaved.items()},
+        unsaved,
         {key: each.finding for key, each in unheard.items() if each is not None},
         blind_computers(state.sources.values()),
         failing_devices(known.values(), _devices(state, settings, known), now),
@@ -209,7 +209,7 @@ class _Beside(NamedTuple):
     entries: Mapping[DatabaseKey, Ledger]
     windows: Mapping[DatabaseKey, WindowAdvice]
     staggered: _Staggered
-    unsaved: Mapping[DatabaseKey, tuple[Detail]]
+    unsaved: Mapping[DatabaseKey, Detail]
     silent: Mapping[DatabaseKey, Finding]
     blind: Mapping[str, str]
     failing: Collection[DatabaseKey]
@@ -229,7 +229,8 @@ def _one(key: DatabaseKey, own: Judged, beside: _Beside, now: float) -> Judgemen
     told = (*own.findings, *beside.staggered.findings.get(key, ()), *filter(None, (risk,)))
     silent = (beside.silent[key],) if key in beside.silent else ()
     findings = _findings(of, entry, (*_certain(told, stale), *silent), now)
-    more = _certain((*own.details, *beside.unsaved.get(key, ())), stale)
+    unsaved = filter(None, (beside.unsaved.get(key),))
+    more = _certain((*own.details, *unsaved), stale)
     failing = key in beside.failing
     around = Around(database, instance, entry, failing, own.late, findings, window.changed, more)
     policy, is_window = policy_for(settings, key[1], key[0]), of.model == "window"
