@@ -45,7 +45,6 @@ from esewatch.fold.state.state import (
     Transition,
     series,
 )
-from esewatch.fold.state.summaries import COMPLETIONS, LIFETIME_DAYS, ReportedFigure, uninitialized
 from tests.support.patience import PATIENCE
 from tests.support.tools import require
 
@@ -145,12 +144,6 @@ def _exchange() -> Database:
         bad_checksums={"checksum": 0, "zeroing": 0},
         reported_pages_freed=42794,
         zeroing_pages={"unchanged": 5000000, "uninitialized": 72682},
-        summaries={
-            COMPLETIONS: ReportedFigure(14, NOW - 5 * DAY + HOUR, 4),
-            LIFETIME_DAYS: ReportedFigure(73, NOW - 5 * DAY + HOUR, 4),
-            uninitialized("checksum"): ReportedFigure(72682, NOW - 3 * DAY, 6),
-            uninitialized("zeroing"): ReportedFigure(72682, NOW - 3 * DAY, 6),
-        },
         damage={
             "logical_nonfatal": Damage(1, [NOW - 3 * DAY], [447]),
             "index": Damage(2, [NOW - 9 * DAY, NOW - 8 * DAY], [613]),

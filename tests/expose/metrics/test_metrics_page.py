@@ -31,7 +31,7 @@ def test_every_line_of_a_table_has_the_columns_of_its_heading() -> None:
 
 
 AGENT = {"job": "esewatch", "instance": "ex01:19703", "computer": "ex01"}
-RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d"
+READ, FREED = "ese_defrag_pages_read_total", "ese_defrag_pages_freed_total"
 
 
 def series(name: str, values: str, **labels: str) -> dict[str, str]:
@@ -46,8 +46,9 @@ def selector(name: str, labels: Mapping[str, str]) -> str:
 
 def test_the_joins_give_what_their_words_say(tmp_path: Path) -> None:
     given = [
-        series(RATIO, "142x60", ese_instance="SG01"),
-        series(RATIO, "30x60", ese_instance="SG02"),
+        series(READ, "0+142x60", ese_instance="SG01"),
+        series(READ, "0+30x60", ese_instance="SG02"),
+        *(series(FREED, "0+1x60", ese_instance=name) for name in ("SG01", "SG02")),
         *(series("ese_database_info", "1x60", database=name, ese_instance=instance)
           for name, instance in (("high", "SG01"), ("middle", "SG01"), ("low", "SG02"))),
         series("ese_last_full_verification_timestamp_seconds", "-5400x60", database="high",

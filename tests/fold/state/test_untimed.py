@@ -94,4 +94,4 @@ def test_the_kept_ends_are_bounded() -> None:
 def test_an_older_row_has_none() -> None:
     row = {"computer": "ex01", "database": LABEL}
     entry = msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=Database)
-    assert (entry.untimed.events, entry.untimed.ends, entry.summaries) == ({}, [], {})
+    assert (entry.untimed.events, entry.untimed.ends) == ({}, [])

@@ -22,7 +22,7 @@ from esewatch.fold.identity import owners
 from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
 from esewatch.fold.passes import passes, transitions
-from esewatch.fold.state import damage, rollups, summaries, untimed
+from esewatch.fold.state import damage, rollups, untimed
 from esewatch.fold.state.state import UNLOCATED, Database, Failure, State, Transition
 from esewatch.model import Event
 
@@ -130,8 +130,6 @@ def fold_event(state: State, entry: Database, event: Event, time: float, *, hist
     same, and nothing else follows from it but what it says by itself.
     """
     identifier = event.event_id
-    if identifier in summaries.EVENTS:
-        summaries.keep(entry.summaries, event, event.time or 0.0)
     if identifier in page_failures.REPORTS:
         _failure(entry, event, time, history=history)
     if event.time is None:

@@ -7,7 +7,6 @@ from typing import Literal
 
 import msgspec
 
-from esewatch.fold.state.summaries import ReportedFigure
 from esewatch.fold.state.untimed import Untimed
 from esewatch.model import PageFault
 
@@ -295,8 +294,6 @@ class Database(msgspec.Struct, kw_only=True):
     """Sorted, the last 64 that hung and have not completed since (`hung_requests.py`)."""
     ended_requests: list[Request] = []
     """Sorted, the last 64 that failed or were slow."""
-    summaries: dict[str, ReportedFigure] = {}
-    """By figure: the newest that a pass summary reported (`fold.summaries`)."""
     untimed: Untimed = msgspec.field(default_factory=Untimed)
     """Facts of its events without a time."""
     old_proofs: list[Pass] = []

@@ -1,14 +1,14 @@
 """Metric families of one database, by tier (semantics.md 1).
 
-Watched databases start with every series that is read as an increase or as a good sign:
-passes, page errors, bad pages and slow requests start at 0. Series that most
-databases never have (zeroing, damage without a bad checksum, pages found in history)
-begin with their first event. Observed databases expose only their state and their
+Watched databases start with what is read as an increase of what all of them have: passes that
+start, complete and are interrupted, and slow requests begin at 0. What most databases never have
+(zeroing, failed passes, page errors, bad pages, damage, hung requests) begins with its first
+event: absent means none. Observed databases expose only their state and their
 events, ignored ones only damage, with the tier that keeps an alert about
 it from waking anybody.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from typing import NamedTuple
 
 from esewatch.advice.history.derived import Derived
@@ -19,8 +19,6 @@ from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.acknowledgements import REPAIR, failure, up_to
 from esewatch.fold.state.damage import NOT_FATAL, known_damage
 from esewatch.fold.state.state import (
-    BAD_KINDS,
-    PAGE_ERROR_KINDS,
     UNLOCATED,
     BackupTotals,
     BadPage,
@@ -28,11 +26,9 @@ from esewatch.fold.state.state import (
     DamageKind,
     Database,
 )
-from esewatch.fold.state.summaries import COMPLETIONS, LIFETIME_DAYS, uninitialized
 from esewatch.names import printable
 
 SCANS = ("checksum", "zeroing")
-DAY_SECONDS = 86400
 OPERATIONS = ("read", "write")
 
 
@@ -60,9 +56,10 @@ def add_database(
 ) -> None:
     labels = {"computer": printable(database.computer), "database": printable(database.database)}
     watched = facts.tier == "watched"
-    _add_page_errors(out, labels, database, zero_born=watched)
+    _add_page_errors(out, labels, database)
     damage = known_damage(database, facts.told.damage, facts.told.around.mended)
-    _add_bad_pages(out, labels, facts.bad_pages, zero_born=watched)
+    had = {bad.kind for bad in database.bad_pages} if watched else set()
+    _add_bad_pages(out, labels, facts.bad_pages, had)
     _add_damage(out, labels, damage, {*database.damage, *facts.told.damage} if watched else set())
     if facts.tier == "ignored":
         if database.page_errors or damage:
@@ -117,22 +114,19 @@ def _add_restorable(out: Samples, labels: Labels, database: Database) -> None:
     out.add("ese_last_restorable_timestamp_seconds", labels, last)
 
 
-def _kinds(known: Iterable[str], happened: Iterable[str], *, zero_born: bool) -> list[str]:
-    return sorted({*known, *happened} if zero_born else happened)
-
-
-def _add_page_errors(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
-    for kind in _kinds(PAGE_ERROR_KINDS, database.page_errors, zero_born=zero_born):
+def _add_page_errors(out: Samples, labels: Labels, database: Database) -> None:
+    for kind, count in sorted(database.page_errors.items()):
         of_kind = {**labels, "kind": kind}
-        out.add("ese_page_error_events_total", of_kind, database.page_errors.get(kind, 0))
+        out.add("ese_page_error_events_total", of_kind, count)
         last = database.page_error_last.get(kind)
         out.add("ese_page_error_last_timestamp_seconds", of_kind, last)
 
 
 def _add_bad_pages(
-    out: Samples, labels: Labels, standing: Collection[BadPage], *, zero_born: bool
+    out: Samples, labels: Labels, standing: Collection[BadPage], had: Set[str]
 ) -> None:
-    counts: dict[str, int] = {}
+    """Add the unresolved pages, and with 0 the kinds that it `had`."""
+    counts = dict.fromkeys(had, 0)
     history: dict[str, int] = {}
     numbered = [bad for bad in standing if bad.page != UNLOCATED and bad.kind != "corrected"]
     newest = max(numbered, key=lambda bad: (bad.last, bad.page), default=None)
@@ -141,11 +135,11 @@ def _add_bad_pages(
     for bad in standing:
         counts[bad.kind] = counts.get(bad.kind, 0) + bad.pages
         history[bad.kind] = history.get(bad.kind, 0) + bad.pages * bad.history
-    for kind in _kinds(BAD_KINDS, counts, zero_born=zero_born):
+    for kind, count in sorted(counts.items()):
         of_kind = {**labels, "kind": kind}
-        out.add("ese_known_bad_pages", of_kind, counts.get(kind, 0))
-        if counts.get(kind):
-            out.add("ese_known_bad_pages_found_in_history", of_kind, history.get(kind, 0))
+        out.add("ese_known_bad_pages", of_kind, count)
+        if count:
+            out.add("ese_known_bad_pages_found_in_history", of_kind, history[kind])
 
 
 def _add_damage(
@@ -187,16 +181,16 @@ def _add_info(
 
 
 def _add_slow_io(out: Samples, labels: Labels, database: Database, *, zero_born: bool) -> None:
-    for operation in _kinds(OPERATIONS, database.slow_io, zero_born=zero_born):
+    for operation in sorted({*database.slow_io, *(OPERATIONS if zero_born else ())}):
         of_operation = {**labels, "operation": operation}
         out.add("ese_slow_io_reports_total", of_operation, database.slow_io.get(operation, 0))
         seconds = database.slow_io_last_seconds.get(operation)
         out.add("ese_slow_io_last_seconds", of_operation, seconds)
         last = database.slow_io_last.get(operation)
         out.add("ese_slow_io_last_timestamp_seconds", of_operation, last)
-    for operation in _kinds(OPERATIONS, database.hung_io, zero_born=zero_born):
+    for operation, count in sorted(database.hung_io.items()):
         of_operation = {**labels, "operation": operation}
-        out.add("ese_hung_io_reports_total", of_operation, database.hung_io.get(operation, 0))
+        out.add("ese_hung_io_reports_total", of_operation, count)
         last = database.hung_io_last.get(operation)
         out.add("ese_hung_io_last_timestamp_seconds", of_operation, last)
 
@@ -208,7 +202,7 @@ def _add_task(
     out.add("ese_passes_started_total", labels, view.started)
     out.add("ese_passes_completed_total", labels, view.completed)
     out.add("ese_passes_interrupted_total", labels, view.interrupted)
-    out.add("ese_passes_failed_total", labels, view.failed)
+    out.add("ese_passes_failed_total", labels, view.failed or None)
     out.add("ese_pass_running", labels, int(running))
     out.add("ese_pass_last_start_timestamp_seconds", labels, view.last_started)
     out.add(
@@ -231,31 +225,16 @@ def _add_task(
 def _add_scan(out: Samples, labels: Labels, database: Database, task: str) -> None:
     out.add("ese_pass_pages_seen_total", labels, database.pages_seen.get(task, 0))
     out.add("ese_pass_bad_checksums_total", labels, database.bad_checksums.get(task, 0))
-    blank = _told(database, uninitialized(task))
-    out.add("ese_pass_last_uninitialized_pages", labels, blank)
 
 
 def _add_work(out: Samples, labels: Labels, database: Database) -> None:
     out.add("ese_defrag_reported_pages_freed_total", labels, database.reported_pages_freed)
-    _add_lifetime(out, labels, database)
     if database.index_pages_visited or database.index_pages_freed:
         # Logged at the highest event level only: without any, the work is unknown, not 0.
         out.add("ese_index_defrag_pages_visited_total", labels, database.index_pages_visited)
         out.add("ese_index_defrag_pages_freed_total", labels, database.index_pages_freed)
     for kind, pages in sorted(database.zeroing_pages.items()):
         out.add("ese_zeroing_pages_total", {**labels, "kind": kind}, pages)
-
-
-def _add_lifetime(out: Samples, labels: Labels, database: Database) -> None:
-    days = _told(database, LIFETIME_DAYS)
-    age = None if days is None else days * DAY_SECONDS
-    out.add("ese_defrag_lifetime_completions", labels, _told(database, COMPLETIONS))
-    out.add("ese_defrag_lifetime_seconds", labels, age)
-
-
-def _told(database: Database, figure: str) -> int | None:
-    told = database.summaries.get(figure)
-    return told.value if told is not None else None
 
 
 def _add_backups(out: Samples, labels: Labels, backups: Mapping[str, BackupTotals]) -> None:

@@ -30,7 +30,6 @@ from esewatch.fold.state.state import (
     PAGE_ERROR_KINDS,
     STOP_EVENTS,
 )
-from esewatch.fold.state.summaries import LIFETIME, UNINITIALIZED
 from esewatch.model import SetKind
 
 
@@ -104,24 +103,15 @@ gauge ese_pass_last_invocations D task
 gauge ese_pass_last_bad_checksums D task
   Pages with a bad checksum that the latest completed pass reported. From {WHOLE_PASS} (of the whole
   pass) and {WALL_CLOCK} (of the last run).
-gauge ese_pass_last_uninitialized_pages D task
-  Pages that were never used, by the newest summary that counts them. From
-  {events_text(UNINITIALIZED)}.
 counter ese_pass_pages_seen_total D task
   Pages that completed passes read. From {SUMMARIES}.
 counter ese_pass_bad_checksums_total D task
   Bad checksums that completed passes reported. From {SUMMARIES}.
 """)
 
-DEFRAG = rows(f"""
+DEFRAG = rows("""
 counter ese_defrag_reported_pages_freed_total D
   Pages that completed online defragmentation passes reported as freed. From events 701, 703.
-gauge ese_defrag_lifetime_completions D
-  Completed passes of online defragmentation since the database was created, by the newest
-  completion event. From {events_text(LIFETIME)}.
-gauge ese_defrag_lifetime_seconds D
-  Age of online defragmentation of the database in whole days, by the newest completion event that
-  has it (Exchange 2007). From {events_text(LIFETIME)}.
 counter ese_index_defrag_pages_visited_total D
   Pages that index defragmentation visited (not pages read from disk). From event 728.
 counter ese_index_defrag_pages_freed_total D
