@@ -23,11 +23,13 @@ from dashboards.parts import (
 from dashboards.tables import Column, rows
 
 NO_BACKUP = "No backup was ever seen"
-NO_USUAL = "No history of backups yet: it takes three days with one"
+NO_USUAL = "No history of backups yet"
 ON_SET = f"{ON_DATABASE}, kind"
 SET = "{{computer}} {{database}} {{kind}}"
-TODAY = latest_day("database:ese_backup_bytes_per_second:ratio_increase1d")
-USUAL = latest_day("database:ese_backup_bytes_per_second:median28d")
+OF_A_DAY = f"database:ese_backup_bytes_per_second:ratio_increase1d{{{DATABASE}}}"
+TODAY = latest_day(OF_A_DAY)
+USUAL = f"quantile_over_time(0.5, {OF_A_DAY}[28d] offset 1d)"
+"""The median of the days before the last."""
 RUNNING = f"max by ({ON_DATABASE}) (ese_backup_running{{{DATABASE}}})"
 FIRST_SEEN = f"ese_database_first_seen_timestamp_seconds{{{DATABASE}}}"
 COMPLETED = f"ese_backup_last_completion_timestamp_seconds{{{DATABASE}}}"

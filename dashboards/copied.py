@@ -7,7 +7,7 @@ from dashboards.board import Board, Row
 from dashboards.by_device import of_databases, of_instances, of_one_computer
 from dashboards.latency import INSTANCE, NO_COUNTERS
 from dashboards.links import runbook, to_database, to_instance
-from dashboards.parts import COMPUTER, Panel, Query, Words, finish, latest_day, lines
+from dashboards.parts import COMPUTER, DATABASE, Panel, Query, Words, finish, latest_day, lines
 
 NO_COPIES = "No passive copy, or nothing to compare it with"
 PATH = "{{computer}} {{database}}"
@@ -15,7 +15,8 @@ PATH = "{{computer}} {{database}}"
 
 def active_and_passive() -> list[Panel]:
     """Do passive copies work too much, or lag?"""
-    ratio = of_databases(latest_day("database:ese_database_io_passive_per_active:ratio_rate1d"))
+    compared = f"database:ese_database_io_passive_per_active:ratio_rate1d{{{DATABASE}}}"
+    ratio = of_databases(latest_day(compared))
     queues = {
         "replayQueueLogs": (
             "ese_replay_queue_logs",
@@ -51,7 +52,7 @@ def active_and_passive() -> list[Panel]:
             ),
             [
                 Query(
-                    of_databases(latest_day("database:ese_database_io:rate1d")),
+                    of_databases(latest_day(f"database:ese_database_io:rate1d{{{DATABASE}}}")),
                     f"{PATH} {{{{role}}}}",
                 )
             ],

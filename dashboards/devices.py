@@ -11,11 +11,13 @@ from dashboards.by_device import (
     by_device,
     copies,
     of_databases,
+    of_instances,
     on_devices,
 )
-from dashboards.links import runbook, to_database, to_device, to_status_page
+from dashboards.links import runbook, to_database, to_device, to_instance, to_status_page
 from dashboards.parts import (
     BLUE,
+    COMPUTER,
     COUNT,
     DATABASE,
     DEVICE,
@@ -31,7 +33,6 @@ from dashboards.parts import (
     Words,
     config,
     finish,
-    latest_day,
     lines,
     mappings,
     number,
@@ -42,6 +43,7 @@ from dashboards.tables import Column, rows
 NO_DEVICE = "No device is known: set devices in the configuration or read the disks"
 NO_DISKS = "No source reads the disks of these computers"
 PATH = "{{computer}} {{database}}"
+OF_INSTANCE = "{{computer}} {{ese_instance}}"
 ON_DISK = "{{computer}} {{device}}"
 TASKS = {
     "0": ("idle", GREY),
@@ -147,21 +149,22 @@ def devices() -> list[Panel]:
 
 def throughput() -> list[Panel]:
     """Is a scan as fast as it used to be, and what do the devices carry?"""
-    of_scan = "database:ese_maintenance_pages_read_per_scan_second"
-    latest = f"max by ({ON_DATABASE}) ({latest_day(f'{of_scan}:last7d')})"
-    usual = f"max by ({ON_DATABASE}) ({latest_day(f'{of_scan}:median28d')})"
-    ratio = of_databases(f"({latest} / on ({ON_DATABASE}) {usual})")
-    slow = [to_database(), runbook("EseScansCollide")]
+    days = f"ese_instance:ese_maintenance_pages_read_per_scan_second:ratio_rate1d{{{COMPUTER}}}"
+    latest = f"last_over_time({days}[7d])"
+    usual = f"quantile_over_time(0.5, {days}[28d])"
+    ratio = of_instances(f"({latest} / {usual})")
+    slow = [to_instance(), runbook("EseScansCollide")]
     return [
         against(
             Words(
                 "Scan throughput",
-                "Pages a second on the latest day with a scan, and dashed their median of 28 days.",
+                "Pages a second while a scan ran, on the latest day with one, and dashed their"
+                " median of 28 days; all databases of an instance together.",
                 "count:pages/s",
                 "No scan within 7 days, or no counters of it",
             ),
-            [Query(of_databases(latest), PATH)],
-            [Query(of_databases(usual), f"{PATH} usual")],
+            [Query(of_instances(latest), OF_INSTANCE)],
+            [Query(of_instances(usual), f"{OF_INSTANCE} usual")],
             slow,
         ),
         against(
@@ -170,9 +173,9 @@ def throughput() -> list[Panel]:
                 "The latest day with a scan as a part of the median of 28 days; below the dashed"
                 " line something else uses the disks.",
                 "percentunit",
-                "No history of scans yet: it takes four days with one",
+                "No history of scans yet",
             ),
-            [Query(ratio, PATH)],
+            [Query(ratio, OF_INSTANCE)],
             [drawn("scanThroughput", latest, "slow")],
             slow,
         ),
@@ -220,7 +223,7 @@ def device_panels() -> list[Panel]:
                 " corrects when it reads them, and which stand: a rise by several in a day is a"
                 " failing disk, but for unknown, which is all databases without a known device.",
                 COUNT,
-                "No watched database matches the selection",
+                "No corrected page was ever seen",
             ),
             [Query(f"sum by ({ON_DEVICE}) ({corrected})", ON_DISK)],
             [to_device(), runbook("EseCorrectedPage")],

@@ -229,8 +229,8 @@ def firing() -> list[Panel]:
 
 def urgency() -> list[Panel]:
     """Which database needs somebody first?"""
-    verified = f"database:ese_full_verification_age_seconds:min{{{COMPUTER}}}"
-    age = f"min by ({ON_COPY}) ({verified})"
+    verified = f"ese_last_full_verification_timestamp_seconds{{{COMPUTER}}}"
+    age = f"time() - max by ({ON_COPY}) ({verified})"
     deadline = f"max by ({ON_COPY}) (ese_verification_deadline_seconds{{{COMPUTER}}})"
     forecast = f'ese_pass_forecast_completion_timestamp_seconds{{{COMPUTER},confidence="p90"}}'
     fields = "__data.fields"
@@ -288,14 +288,14 @@ def trends() -> list[Panel]:
             _stacked(lines()),
             Words(
                 "Databases by verdict",
-                "Number of watched databases of the chosen agents with each verdict; one that two"
-                " agents watch counts twice.",
+                "Number of watched databases of the chosen computers with each verdict; one that"
+                " two agents watch counts twice.",
                 COUNT,
                 NOT_JUDGED,
             ),
             [
                 Query(
-                    f"sum by (verdict) (instance:ese_databases:by_verdict{{{AGENT}}})",
+                    f"sum by (verdict) (ese_database_verdict{{{COMPUTER}}})",
                     "{{verdict}}",
                 )
             ],
@@ -310,8 +310,8 @@ def trends() -> list[Panel]:
             ),
             [
                 Query(
-                    "topk(10, max by (job, computer)"
-                    f" (computer:ese_known_bad_pages:sum{{{COMPUTER}}}))",
+                    "topk(10, max by (job, computer) (sum by (job, instance, computer)"
+                    f' (ese_known_bad_pages{{{COMPUTER},kind!="corrected"}} > 0)))',
                     "{{computer}}",
                 )
             ],
@@ -321,13 +321,13 @@ def trends() -> list[Panel]:
             lines(),
             Words(
                 "Passes at work",
-                "Number of databases of the chosen agents that each maintenance task was at work"
+                "Number of databases of the chosen computers that each maintenance task was at work"
                 " on; one that two agents watch counts twice.",
                 COUNT,
                 NO_DATABASE,
             ),
             [
-                Query(f"sum by (task) (instance:ese_passes_running:sum{{{AGENT}}})", "{{task}}"),
+                Query(f"sum by (task) (ese_pass_running{{{COMPUTER}}})", "{{task}}"),
             ],
         ),
         _last_records(),

@@ -19,7 +19,7 @@ from dashboards.parts import (
     bars,
     config,
     finish,
-    latest_day,
+    grown,
     lines,
     logarithmic,
 )
@@ -106,9 +106,15 @@ def requests() -> list[Panel]:
     known, rest = (rate("ese_database_io_total", f',phase{sign}"all"') for sign in ("!=", "="))
     of_log = rate("ese_log_io_total")
 
-    def reports(metric: str) -> str:
-        growth = f"increase({metric}{{{DATABASE}}}[$__rate_interval])"
+    def reports(growth: str) -> str:
         return of_databases(f"sum by ({ON_DATABASE}, operation) ({growth})")
+
+    slow = f"increase(ese_slow_io_reports_total{{{DATABASE}}}[$__rate_interval])"
+    hung = grown(
+        f"ese_hung_io_reports_total{{{DATABASE}}}",
+        "$__rate_interval",
+        f"ese_hung_io_last_timestamp_seconds{{{DATABASE}}} > time() - 3600",
+    )
 
     return [
         finish(
@@ -134,8 +140,8 @@ def requests() -> list[Panel]:
                 "No watched database matches the selection",
             ),
             [
-                Query(reports("ese_slow_io_reports_total"), f"{PATH} slow {{{{operation}}}}"),
-                Query(reports("ese_hung_io_reports_total"), f"{PATH} hung {{{{operation}}}}"),
+                Query(reports(slow), f"{PATH} slow {{{{operation}}}}"),
+                Query(reports(hung), f"{PATH} hung {{{{operation}}}}"),
             ],
             [to_database(), runbook("EseSlowIo"), runbook("EseHungIo")],
         ),
@@ -144,8 +150,10 @@ def requests() -> list[Panel]:
 
 def write_cache() -> timeseries.Panel:
     """Do log writes look as if a controller had lost its write cache?"""
-    hour = f"ese_instance:ese_io_latency_seconds:avg1h{{{COMPUTER}}}"
-    usual = latest_day("ese_instance:ese_io_latency_seconds:avg1h_median28d", COMPUTER)
+    writes = f'ese_io_latency_seconds{{{COMPUTER},file="log",operation="write"}}'
+    hour = f"avg_over_time({writes}[1h])"
+    hours = f"ese_instance:ese_io_latency_seconds:avg1h{{{COMPUTER}}}"
+    usual = f"quantile_over_time(0.5, {hours}[28d])"
     ratio = f"({hour} / ({usual} > 0))"
     direct = f"ese_database_direct_attached{{{DATABASE}}}"
     known = f"ese_database_info{{{DATABASE}}}"

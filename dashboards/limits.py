@@ -64,7 +64,7 @@ IN_RULES: Mapping[str, tuple[str, str]] = {
     "logWriteLatencySeconds": (_LOG, ""),
     "logWriteLatencyCriticalSeconds": (_LOG, ""),
     "recoveryReadLatencySeconds": (r'file="database",operation="read",phase="recovery"\} > ', ""),
-    "logWriteSlowdown": (r"^ +", r" \* max .*ese_io_latency_seconds:avg1h_median28d"),
+    "logWriteSlowdown": (r"^ +", r" \* max .*ese_io_latency_seconds:avg1h\[28d\]"),
 }
 """Of each limit in the rules what stands before it and behind it in its line: regular expressions.
 With the number that is shipped they find it, and nothing else."""

@@ -108,9 +108,9 @@ def grown(counter: str, span: str, happened: str = "") -> str:
     return f"({first} unless {before} or increase({counter}[{span}]))"
 
 
-def latest_day(recorded: str, selection: str = DATABASE) -> str:
+def latest_day(recorded: str) -> str:
     """What was recorded last of 24 hours: it is recorded every two (rules/)."""
-    return f"last_over_time({recorded}{{{selection}}}[5h])"
+    return f"last_over_time({recorded}[5h])"
 
 
 def computer_variable(*, all_first: bool = True) -> builder.QueryVariable:

@@ -34,6 +34,8 @@ TO_ENGINE = to_board(
 def passes() -> list[Panel]:
     """Do passes come to their end?"""
     completed = f"ese_pass_last_completion_timestamp_seconds{{{DATABASE}}}"
+    failed = f"ese_passes_failed_total{{{DATABASE}}}"
+    ended = f"ese_pass_last_failure_timestamp_seconds{{{DATABASE}}}"
     return [
         finish(
             lines(),
@@ -79,9 +81,9 @@ def passes() -> list[Panel]:
                 "Failed passes in a day",
                 "How often a pass ended with an error within the last 24 hours.",
                 COUNT,
-                NO_DATABASE,
+                "No pass has failed",
             ),
-            [Query(f"increase(ese_passes_failed_total{{{DATABASE}}}[1d])", TASK)],
+            [Query(grown(failed, "1d", f"{ended} > time() - 86400"), TASK)],
             [runbook("EseMaintenanceError")],
         ),
     ]
@@ -108,7 +110,7 @@ def damage() -> list[Panel]:
                 " repaired or acknowledged, damage without a bad checksum until it is"
                 " acknowledged or the database is restored.",
                 COUNT,
-                NO_DATABASE,
+                "No bad page and no damage was ever seen",
             ),
             [
                 Query(f"ese_known_bad_pages{{{DATABASE}}}", KIND),
@@ -129,7 +131,7 @@ def damage() -> list[Panel]:
                 "Page error events in a day",
                 "Events about damaged pages within the last 24 hours, by kind.",
                 COUNT,
-                NO_DATABASE,
+                "No event about a damaged page was ever seen",
             ),
             [Query(grown(pages, "1d", _today("ese_page_error")), KIND)],
             [

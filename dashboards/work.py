@@ -19,7 +19,6 @@ from dashboards.parts import (
     finish,
     grown,
     instance_variable,
-    latest_day,
     limit,
     limits,
     lines,
@@ -28,27 +27,34 @@ from dashboards.parts import (
 
 SERIES = "{{computer}} {{database}}"
 OF_INSTANCE = "{{computer}} {{ese_instance}}"
-RATIO = "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d"
-READ = "ese_instance:ese_defrag_pages_read:increase28d"
+READ, FREED = (f"ese_defrag_pages_{each}_total{{{INSTANCE}}}" for each in ("read", "freed"))
 NOT_SAMPLED = "Its counters are not sampled, or hidden"
 NO_RATIO = f"{NO_WINDOW}; or the counters are hidden"
 TO_STORAGE = to_board("esewatch-storage", "Open its storage", {"computer": "computer"})
 
 
-def of_selected(expression: str) -> str:
-    """Of instances those that have a selected database."""
-    return f"{expression} and on ({ON_INSTANCE}) ese_database_info{{{CHOSEN}}}"
+WITH_WINDOW = ',model="window"'
+
+
+def of_selected(expression: str, more: str = "") -> str:
+    """Of instances those that have a selected database; `more` are matchers of it."""
+    return f"{expression} and on ({ON_INSTANCE}) ese_database_info{{{CHOSEN}{more}}}"
+
+
+def four_weeks(counter: str) -> str:
+    """Its growth in 28 days, as a sum of days: of each the 24 hours before its midnight (UTC)."""
+    return f"sum_over_time(increase({counter}[1d])[28d:1d])"
 
 
 def with_window(expression: str) -> str:
     """Of databases those whose model has a window."""
-    return f'{expression} and on ({ON_DATABASE}) ese_database_info{{{CHOSEN},model="window"}}'
+    return f"{expression} and on ({ON_DATABASE}) ese_database_info{{{CHOSEN}{WITH_WINDOW}}}"
 
 
 def evidence() -> list[Panel]:
     """Does online defragmentation earn its window, and is that certain?"""
     ratio = logarithmic(lines(span=24, height=10))
-    read = of_selected(latest_day(RATIO, INSTANCE))
+    read = of_selected(f"(({four_weeks(READ)} > 0) / {four_weeks(FREED)})", WITH_WINDOW)
     unsampled = f"increase(ese_unsampled_seconds_total{{{INSTANCE}}}[1d])"
     return [
         finish(
@@ -63,8 +69,8 @@ def evidence() -> list[Panel]:
             ),
             [
                 Query(f"clamp_max({read}, 1000)", OF_INSTANCE),
-                drawn("ratioHigh", read, "upper limit"),
-                drawn("ratioLow", read, "lower limit"),
+                drawn("ratioHigh", f"increase({READ}[1d])", "upper limit"),
+                drawn("ratioLow", f"increase({READ}[1d])", "lower limit"),
             ],
             [
                 runbook("EseDefragRatioDrift"),
@@ -96,9 +102,7 @@ def evidence() -> list[Panel]:
 
 
 def _pages() -> list[Panel]:
-    read = latest_day("ese_instance:ese_defrag_pages_read:increase1d", INSTANCE)
-    freed = latest_day("ese_instance:ese_defrag_pages_freed:increase1d", INSTANCE)
-    pages = of_selected(latest_day(READ, INSTANCE))
+    pages = of_selected(four_weeks(READ), WITH_WINDOW)
     reported = f"increase(ese_defrag_reported_pages_freed_total{{{DATABASE}}}[1d])"
     zeroed = f"increase(ese_maintenance_pages_zeroed_total{{{INSTANCE}}}[1d])"
     ended = f'ese_pass_last_completion_timestamp_seconds{{{DATABASE},task="zeroing"}}'
@@ -118,8 +122,8 @@ def _pages() -> list[Panel]:
                 NO_RATIO,
             ),
             [
-                Query(of_selected(read), f"{OF_INSTANCE} read"),
-                Query(of_selected(freed), f"{OF_INSTANCE} freed"),
+                Query(of_selected(f"increase({READ}[1d])"), f"{OF_INSTANCE} read"),
+                Query(of_selected(f"increase({FREED}[1d])"), f"{OF_INSTANCE} freed"),
                 Query(reported, f"{SERIES} reported freed"),
             ],
             [runbook("EseDefragRatioDrift")],

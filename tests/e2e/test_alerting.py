@@ -26,9 +26,7 @@ from tests.support.samples import sample
 
 pytestmark = pytest.mark.e2e
 
-RATIO = (
-    "ese_instance:ese_defrag_pages_read:increase1d / ese_instance:ese_defrag_pages_freed:increase1d"
-)
+RATIO = "increase(ese_defrag_pages_read_total[1d]) / increase(ese_defrag_pages_freed_total[1d])"
 
 
 def evtx(path: Path) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from tests.support.tools import built, require
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-RECORDED = "computer:ese_known_bad_pages:sum"
+RECORDED = "database:ese_database_verdict:rank"
 
 
 class Store(NamedTuple):

@@ -49,8 +49,8 @@ def test_the_counters_are_those_of_the_exposition() -> None:
             ["increase() of ese_known_bad_pages, which is no counter"],
         ),
         (
-            "increase(ese_instance:ese_defrag_pages_read:increase1d[1h]) > 0",
-            ["increase() of ese_instance:ese_defrag_pages_read:increase1d, which is no counter"],
+            "increase(database:ese_database_io:rate1d[1h]) > 0",
+            ["increase() of database:ese_database_io:rate1d, which is no counter"],
         ),
         ("max_over_time(rate(ese_slow_io_reports_total[4m])[1h:1m]) > 0", []),
         ("rate(sum(ese_slow_io_reports_total)[1h:1m]) > 0", ["rate() of a subquery"]),

@@ -103,7 +103,7 @@ def unbroken(name: str) -> Mutant:
         "EsewatchDown",
         "EsewatchRecordsMissed",
         pytest.param("EseKnownBadPage", marks=pytest.mark.slow),
-        pytest.param("ese_instance:ese_defrag_pages_read:increase1d", marks=pytest.mark.slow),
+        pytest.param("database:ese_database_io:rate1d", marks=pytest.mark.slow),
     ],
 )
 def test_an_unbroken_rule_is_not_noticed(name: str, tmp_path: Path) -> None:

@@ -16,12 +16,11 @@ from tests.rules.promtool import run as ask_promtool
 
 CASES = [path for path in TESTS if not path.stem.startswith("latched_")]
 """The latched ones have a story of two sites."""
-QUICK = {"copies_days_test", "recording_test", "window_test"}
+QUICK = {"copies_days_test", "days_test"}
 SEPARATE = {
     "database:ese_database_io:rate1d",
-    "ese_instance:ese_defrag_pages_read:increase28d",
-    "ese_instance:ese_defrag_pages_read_per_freed:ratio_increase28d",
-    "ese_instance:ese_database_io:rate1d",
+    "database:ese_backup_bytes_per_second:ratio_increase1d",
+    "ese_instance:ese_maintenance_pages_read_per_scan_second:ratio_rate1d",
 }
 """Series that each site has for itself, with its label."""
 
