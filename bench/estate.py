@@ -3,15 +3,16 @@
 What an agent and our rules tell of one server of ten databases is real; it is repeated under
 other names. What nothing reads is left out. A series that a window of more than a day reads goes
 back for 30 days, one that a window of more than an hour reads for a day, and any other for two
-hours: a rule reads no more. There is a sample each five minutes, and of what a rule records more
-seldom one each time.
+hours: a rule reads no more. What only windows of boards read goes back so far of one server alone,
+the one that they show. There is a sample each five minutes, and of what a rule records more seldom
+one each time.
 """
 
 import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ import promql_parser
 import yaml
 
 from bench.fleet import COUNTERS, DATABASES_A_SERVER, SAMPLE, Fleet, Store, cpu_seconds
-from tests.dashboards.boards import metrics
+from tests.dashboards.boards import Span, interpolated, metrics, queries
 from tests.e2e.harness import Prometheus, serving, start_agent, start_prometheus, wait_for
 from tests.rules.expressions import recording_rules, uses
 from tests.support.tools import require
@@ -172,6 +173,25 @@ def _fits(text: str, operator: str, value: str) -> bool:
 
 def windows(folder: Path = ROOT) -> list[Window]:
     """Those of all rules and alerts below a folder."""
+    return [
+        window
+        for place in FOLDERS
+        for file in sorted((folder / place).glob("*.yml"))
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+        for window in windows_of(rule["expr"])
+    ]
+
+
+def windows_of_boards() -> list[Window]:
+    """Those of all queries, as somebody opens them."""
+    span = Span(0.0, HOUR, STEP, STEP)
+    asked = (interpolated(each.target["expr"], each.board, span, {}) for each in queries())
+    return [window for text in asked for window in windows_of(text)]
+
+
+def windows_of(expression: str) -> list[Window]:
+    """What one expression reads."""
     found: list[Window] = []
 
     def visit(node: Any, outer: float) -> None:
@@ -193,23 +213,20 @@ def windows(folder: Path = ROOT) -> list[Window]:
             for child in getattr(node, "args", ()):
                 visit(child, outer)
 
-    for place in FOLDERS:
-        for file in sorted((folder / place).glob("*.yml")):
-            for group in yaml.safe_load(file.read_text())["groups"]:
-                for rule in group["rules"]:
-                    visit(promql_parser.parse(rule["expr"]), 0.0)
+    visit(promql_parser.parse(expression), 0.0)
     return found
 
 
 def recorded_every(folder: Path = ROOT) -> Mapping[str, int]:
     """Recorded series -> seconds from one sample to the next, where those are more than STEP."""
-    return {
+    found = {
         rule["record"]: round(promql_parser.parse_duration(group["interval"]).total_seconds())
         for file in sorted((folder / "rules").glob("*.yml"))
         for group in yaml.safe_load(file.read_text())["groups"]
+        if "interval" in group
         for rule in group["rules"]
-        if group.get("interval", "").endswith("h")
     }
+    return {record: seconds for record, seconds in found.items() if seconds > STEP}
 
 
 def _seconds(span: timedelta | None) -> float:
@@ -230,39 +247,42 @@ class Estate:
         self._servers = databases // DATABASES_A_SERVER
         self._steps = recorded_every(rules)
         read = windows(rules)
+        shown = windows_of_boards()
         boards = metrics()
         self._samples: list[Sample] = []
         self._back: dict[Sample, float] = {}
+        self._shown: dict[Sample, float] = {}
         for sample in samples:
             back = [window.seconds for window in read if window.reads(sample)]
             if back or sample.name in boards:
                 self._samples.append(sample)
                 self._back[sample] = max(back, default=0.0)
+                seconds = (window.seconds for window in shown if window.reads(sample))
+                self._shown[sample] = max(seconds, default=0.0)
 
     def make(self) -> None:
         """Write the blocks, the oldest first."""
         now = int(time.time()) // BLOCK * BLOCK
         recent = now - BLOCK
         yesterday = now - DAY - BLOCK
-        self._block(self._read_over(DAY), range(now - HISTORY_DAYS * DAY, yesterday, STEP))
-        self._block(self._read_over(HOUR), range(yesterday, recent, STEP))
+        self._block(DAY, range(now - HISTORY_DAYS * DAY, yesterday, STEP))
+        self._block(HOUR, range(yesterday, recent, STEP))
         begin = recent
         while begin <= (now := int(time.time()) // STEP * STEP):
-            self._block(self._samples, range(begin, now + STEP, STEP))
+            self._block(-1, range(begin, now + STEP, STEP))
             begin = now + STEP
         self.end = now
 
-    def _read_over(self, seconds: float) -> list[Sample]:
-        """What a window longer than that reads."""
-        return [each for each in self._samples if self._back[each] > seconds]
-
-    def _block(self, samples: list[Sample], times: range) -> None:
+    def _block(self, seconds: float, times: range) -> None:
+        """What a window longer than `seconds` reads."""
+        samples = [each for each in self._samples if self._back[each] > seconds]
+        first = [each for each in self._samples if self._shown[each] > seconds >= self._back[each]]
         if not samples:
             return
         text = self.folder / "samples.om"
         with text.open("w", encoding="utf-8") as file:
             for at in times:
-                file.writelines(self.texts(samples, at))
+                file.writelines(self.texts(samples, at, first))
             file.write("# EOF\n")
         command = [require("promtool"), "tsdb", "create-blocks-from"]
         command += [f"--max-block-duration={LONGEST_BLOCK}", "openmetrics", str(text)]
@@ -272,18 +292,24 @@ class Estate:
             raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
         text.unlink()
 
-    def texts(self, samples: list[Sample], at: int) -> Iterator[str]:
-        """Their lines of OpenMetrics at a time, those of an agent and of a server at once."""
+    def texts(self, samples: list[Sample], at: int, first: Sequence[Sample] = ()) -> Iterator[str]:
+        """Their lines of OpenMetrics at a time, those of an agent and of a server at once. `first`
+        are of the first server alone."""
         ago = time.time() - at
         servers: list[str] = []
         agents: list[str] = []
-        for name, labels, value, of_agent in samples:
+        alone: list[str] = []
+        only = set(first)
+        for sample in (*samples, *first):
+            name, labels, value, of_agent = sample
             if at % self._steps.get(name, STEP):
                 continue
             grown = value * max(0.0, 1.0 - ago / (HISTORY_DAYS * DAY + DAY))
             shown = grown if name.endswith(("_total", "_count", "_bucket", "_sum")) else value
             line = f"{name}{{{labels}}} {shown:.10g} {at}\n"
-            (agents if of_agent else servers).append(line)
+            (alone if sample in only else agents if of_agent else servers).append(line)
+        if alone:
+            yield "".join(alone).replace("AGENT", "agent0:19703")
         if not servers and not agents:
             return
         server, agent = "".join(servers), "".join(agents)

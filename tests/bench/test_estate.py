@@ -4,8 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from bench.estate import DAY, HOUR, Estate, Sample, recorded_every, windows
+from bench.estate import (
+    DAY,
+    HOUR,
+    Estate,
+    Sample,
+    recorded_every,
+    windows,
+    windows_of_boards,
+)
 
+PAGES_READ = "ese_defrag_pages_read_total"
 RULES = """
 groups:
   - name: days
@@ -70,3 +79,15 @@ def test_a_server_is_repeated_under_other_names(rules: Path, tmp_path: Path) -> 
         'c{computer="ex001",kind="x"} 1',
     ]
     assert list(made.texts([sample("database:a:increase1d")], DAY + HOUR)) == []
+
+
+def test_what_boards_alone_read_is_of_the_server_that_they_show(
+    rules: Path, tmp_path: Path
+) -> None:
+    read = {window.seconds for window in windows_of_boards() if window.metric == PAGES_READ}
+    made = Estate(tmp_path, 20, [sample("c", "x")], rules)
+
+    assert max(read) == 29 * DAY
+    assert list(made.texts([], DAY, [sample(PAGES_READ)])) == [
+        f'{PAGES_READ}{{computer="ex000"}} 0 {DAY}\n'
+    ]

@@ -93,8 +93,6 @@ FRESH: Mapping[str, Carried] = {
     "SqlserverCheckdbOverdue": Carried("database", ["checkdb_overdue"], absent=True),
 }
 """Alert -> what it carries while an agent says it."""
-FOR: Mapping[Level, str] = {"database": "last15m", "ese_instance": "last12m"}
-"""For so long what is fresh is carried: through a restart of its agent."""
 ALWAYS: Mapping[Name, Severity] = {
     "checkdb_aborted": "warning",
     "checkdb_failed": "critical",
@@ -117,10 +115,14 @@ def held_expression(of: Carried) -> str:
 
 def fresh_expression(of: Carried, severity: str) -> str:
     """Of a rule of FRESH of that severity."""
-    found = f'{of.level}:ese_finding:{FOR[of.level]}{{{_findings(of)},severity="{severity}"}}'
+    which = f'{{{_findings(of)},severity="{severity}"}}'
+    if of.level == "ese_instance":
+        # A level: 12 minutes are shorter than the hold, so that one sample alone never fires.
+        return f"max without (instance) (last_over_time(ese_finding{which}[12m])) == 1"
+    found = f"database:ese_finding:last15m{which}"
     found = f"max without (finding) ({found})" if of.one else found
     if of.elsewhere:
-        found += f"\nunless ignoring (copies_of, severity)\n{of.elsewhere}"
+        found += f"\nunless ignoring (copies_of, severity)\nlast_over_time({of.elsewhere}[12m])"
     return found + (_caught_up(of) if of.absent else "")
 
 
