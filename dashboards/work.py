@@ -56,6 +56,7 @@ def evidence() -> list[Panel]:
     ratio = logarithmic(lines(span=24, height=10))
     read = of_selected(f"(({four_weeks(READ)} > 0) / {four_weeks(FREED)})", WITH_WINDOW)
     unsampled = f"increase(ese_unsampled_seconds_total{{{INSTANCE}}}[1d])"
+    sampled = f"1 + 0 * increase({READ}[1d])"
     return [
         finish(
             limit(limit(ratio, "upper limit", fill_to="lower limit"), "lower limit"),
@@ -92,7 +93,7 @@ def evidence() -> list[Panel]:
                     f"{SERIES} confidence",
                 ),
                 Query(
-                    of_selected(f"(1 - clamp_max({unsampled} / 86400, 1))"),
+                    of_selected(f"(1 - clamp_max({unsampled} / 86400, 1) or {sampled})"),
                     f"{OF_INSTANCE} covered",
                 ),
             ],

@@ -16,12 +16,14 @@ timestamps; times are values, in seconds since 1970, UTC.
 - A value that was not measured, or an event that has not happened yet, is absent, never 0.
 - For databases of the tier *watched* the counters of what all of them have exist from the start:
   passes that start, complete and are interrupted (tasks defrag, checksum) and slow requests begin
-  at 0, so that the first is an increase. *Observed* databases have their state and their incidents,
-  *ignored* ones only damage; the events of all are counted in `ese_events_total`.
+  at 0, so that the first is an increase, and 0 uncorrectable pages are a good sign. *Observed*
+  databases have their state and their incidents, *ignored* ones only damage; the events of all are
+  counted in `ese_events_total`.
 - Series that most databases never have are left out, so that a database costs a Prometheus about 60
-  series: the task zeroing until its first event; failed passes, page errors, hung requests, kinds
-  of `ese_known_bad_pages`, of `ese_known_damage` and of `ese_engine_errors_*` until the first of
-  their kind, after which they stay, with 0 when it is resolved;
+  series: the task zeroing until its first event; failed passes, page errors, hung requests, time
+  without samples (`ese_unsampled_seconds_total`), other kinds of `ese_known_bad_pages`, kinds of
+  `ese_known_damage` and of `ese_engine_errors_*` until the first of their kind, after which they
+  stay, with 0 when it is resolved;
   `ese_known_bad_pages_found_in_history` while no page of the kind is known. Absent means 0 there.
   The first of them is no increase: query
   `x and t unless last_over_time((x offset 1d)[7d:1h]) or increase(x[1d])`, where `t` is, for

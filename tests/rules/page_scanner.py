@@ -20,6 +20,7 @@ ese_database_verdict{verdict="ok"} 1
 ese_header_bad_checksums{} 0
 ese_header_corrected{} 0
 ese_header_correction_failed{} 0
+ese_known_bad_pages{kind="uncorrectable"} 0
 ese_page_scan_bad_pages_total{} 0
 ese_pass_bad_checksums_total{task="checksum"} 0
 ese_pass_pages_seen_total{task="checksum"} 0

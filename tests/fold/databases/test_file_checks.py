@@ -207,7 +207,7 @@ def test_a_database_known_from_checks_alone_has_its_path_and_is_watched_by_its_r
         assert samples(folder, "ese_last_full_verification_timestamp_seconds") == [
             ({"computer": "ex01", "database": LABEL, "by": "external"}, EPOCH + HOUR)
         ]
-    assert samples(folder, "ese_known_bad_pages") == []
+    assert [value for _, value in samples(folder, "ese_known_bad_pages")] == [0.0]
     directory = folder_of([copy(HOUR, database="C:\\Windows\\NTDS\\ntds.dit")])
     assert tier(the_database(directory), Settings()) == "watched"
 

@@ -218,7 +218,7 @@ def add_instances(out: Samples, state: State, settings: Settings, now: float) ->
         add_metered(out, labels, instance, now)
         add_sets(out, labels, instance)
         if instance.counters:
-            out.add(GAP_SECONDS, labels, instance.gap_seconds)
+            out.add(GAP_SECONDS, labels, instance.gap_seconds or None)
     for (computer, name), free in sorted(log_disks(state, settings, now).items()):
         labels = {"computer": printable(computer), "ese_instance": printable(name)}
         out.add("ese_log_disk_free_bytes", labels, free)

@@ -1,10 +1,10 @@
 """Metric families of one database, by tier (semantics.md 1).
 
 Watched databases start with what is read as an increase of what all of them have: passes that
-start, complete and are interrupted, and slow requests begin at 0. What most databases never have
-(zeroing, failed passes, page errors, bad pages, damage, hung requests) begins with its first
-event: absent means none. Observed databases expose only their state and their
-events, ignored ones only damage, with the tier that keeps an alert about
+start, complete and are interrupted, and slow requests begin at 0; 0 uncorrectable pages are a good
+sign. What most databases never have (zeroing, failed passes, page errors, other bad pages, damage,
+hung requests) begins with its first event: absent means none. Observed databases expose only their
+state and their events, ignored ones only damage, with the tier that keeps an alert about
 it from waking anybody.
 """
 
@@ -58,7 +58,7 @@ def add_database(
     watched = facts.tier == "watched"
     _add_page_errors(out, labels, database)
     damage = known_damage(database, facts.told.damage, facts.told.around.mended)
-    had = {bad.kind for bad in database.bad_pages} if watched else set()
+    had = {"uncorrectable", *(bad.kind for bad in database.bad_pages)} if watched else set()
     _add_bad_pages(out, labels, facts.bad_pages, had)
     _add_damage(out, labels, damage, {*database.damage, *facts.told.damage} if watched else set())
     if facts.tier == "ignored":
