@@ -35,7 +35,7 @@ LONGEST_FAILURE = 10_000
 LEFT_OPEN = 6
 """A test may leave so many descriptors open: those of a server that serves a module."""
 
-CLOSING_SECONDS = 5.0
+CLOSING_SECONDS = 120.0
 """A thread that ends with a test may close its files so long behind it."""
 
 TESTS = Path(__file__).parent

@@ -8,6 +8,7 @@ import pytest
 
 from esewatch import crash
 from tests.support.crashes import Crashed, crashing
+from tests.support.patience import PATIENCE
 
 BEGIN = """\
 import sys
@@ -19,7 +20,7 @@ from esewatch import crash
 crash.WATCH_SECONDS = 0.2
 crash.install()
 """
-HANG = "\ntime.sleep(60)\n"
+HANG = f"\ntime.sleep({2 * PATIENCE})\n"
 SHORT = f"{crash.SHORT}\n"
 
 
@@ -28,7 +29,7 @@ def ended(code: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", BEGIN + code],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -135,7 +135,7 @@ def answer(prometheus: Prometheus, kind: str, expression: str, **parameters: flo
     """What the server answers, `kind` being query or query_range; fails on a wrong expression."""
     query = urllib.parse.urlencode({"query": expression, **parameters})
     try:
-        found = json.loads(get(f"{prometheus.url}/api/v1/{kind}?{query}", 30.0))
+        found = json.loads(get(f"{prometheus.url}/api/v1/{kind}?{query}"))
     except urllib.error.HTTPError as error:
         raise AssertionError(f"{expression}: {error.read().decode()}") from error
     result: list[Json] = found["data"]["result"]

@@ -82,7 +82,7 @@ def is_silence(error: Exception) -> bool:
     return isinstance(reason, ConnectionError | TimeoutError | http.client.HTTPException)
 
 
-def get(url: str, seconds: float = 5.0) -> str:
+def get(url: str, seconds: float = 60.0) -> str:
     """Body of a GET. Raises OSError when there is no good answer."""
     with urllib.request.urlopen(url, timeout=seconds) as answer:
         return str(answer.read().decode())

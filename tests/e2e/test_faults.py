@@ -281,7 +281,7 @@ def test_a_journal_removed_under_the_agent_is_built_again_at_the_next_start(
         process.resume()
         run_ticks(server)
         server.finish()
-        wait_for("its end", lambda: agent.ended, 20)
+        wait_for("its end", lambda: agent.ended)
         (line,) = [each for each in agent.log().splitlines() if "exit status 70" in each]
         assert "the journal was removed or replaced" in line
         with until_right_again():

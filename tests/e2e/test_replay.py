@@ -41,7 +41,7 @@ class History(NamedTuple):
     def ask(self, path: str, **parameters: object) -> list[dict[str, Any]]:
         """The result of a query of the HTTP API."""
         query = urllib.parse.urlencode(parameters)
-        data = json.loads(get(f"{self.prometheus.url}/api/v1/{path}?{query}", 30.0))["data"]
+        data = json.loads(get(f"{self.prometheus.url}/api/v1/{path}?{query}"))["data"]
         result: list[dict[str, Any]] = data["result"]
         return result
 

@@ -32,6 +32,7 @@ from tests.eselab.mailing import Model, Records, expect_consistent, write
 from tests.support.campaign import COMMAND, number_of
 from tests.support.engine_truth import agent_families, differences
 from tests.support.figures import record
+from tests.support.patience import PATIENCE
 
 LONGEST = 0.7
 """Seconds from the start of the work to the kill, at most."""
@@ -155,7 +156,7 @@ def equal(agent: Agent, truth: Path) -> bool:
 def until_begun(folder: Path, name: str) -> None:
     """Wait for the making of a database."""
     being_made, made = folder / f"{name}.new" / f"{name}.edb", folder / name
-    end = time.monotonic() + 30.0
+    end = time.monotonic() + PATIENCE
     # It takes a tenth of a second: a pause could miss it.
     while not (being_made.exists() or made.exists()):
         assert time.monotonic() < end, f"{name} is not made"
@@ -163,7 +164,7 @@ def until_begun(folder: Path, name: str) -> None:
 
 def until_passes(events: Path) -> None:
     """Wait for a pass of defragmentation, and the beginning of each other task."""
-    end = time.monotonic() + 120.0
+    end = time.monotonic() + PATIENCE
     while not (told := event_ids(events)) >= PASSES or not ENDS & told:
         assert time.monotonic() < end, f"events so far: {sorted(told)}"
         time.sleep(0.2)

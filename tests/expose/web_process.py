@@ -20,7 +20,7 @@ from esewatch.expose.http.web import WebConfiguration
 from tests.expose.serving import FakeDaemon, serving
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 20
+SECONDS = 120
 """An answer that takes longer does not come."""
 
 

@@ -21,6 +21,7 @@ from tests.reliability.test_kill import Samples, figures, samples, truth
 from tests.reliability.test_kill import settings as log_settings
 from tests.support.figures import until_right_again
 from tests.support.metrics_server import MetricsServer, metrics_server, says
+from tests.support.patience import PATIENCE
 
 if sys.platform == "linux":
     import resource
@@ -149,11 +150,11 @@ def test_ten_ends_by_a_limit_of_memory_lose_nothing_and_count_nothing_twice(
         for number in range(DEATHS):
             agent.start()
             if not number:
-                wait_for("a scrape behind the first", lambda: len(exporter.requests()) >= 2, 30)
+                wait_for("a scrape behind the first", lambda: len(exporter.requests()) >= 2)
             size = int(Path(f"/proc/{agent.pid}/statm").read_text().split()[0])
             limit = size * resource.getpagesize(), resource.RLIM_INFINITY
             resource.prlimit(agent.pid, resource.RLIMIT_AS, limit)
-            end = time.monotonic() + 60
+            end = time.monotonic() + PATIENCE
             while not agent.ended and time.monotonic() < end:
                 for _ in range(20):
                     write()
@@ -166,7 +167,7 @@ def test_ten_ends_by_a_limit_of_memory_lose_nothing_and_count_nothing_twice(
         with until_right_again():
             agent.start()
             wait_for("the true figures", lambda: not wrong(agent, truth(server)))
-            wait_for("the exporter's", lambda: of_exporter(samples(agent)) == counted - 10, 30)
+            wait_for("the exporter's", lambda: of_exporter(samples(agent)) == counted - 10)
         agent.stop()
     finally:
         agent.close()

@@ -74,7 +74,7 @@ class Watcher:
         while not self._enough.wait(0.1):
             self._look()
             begin = time.monotonic()
-            get(f"{self._agent.url}/metrics", seconds=10)
+            get(f"{self._agent.url}/metrics", PATIENCE)
             seconds = time.monotonic() - begin
             found = samples(self._agent)
             self.scrapes.append(

@@ -161,7 +161,7 @@ def inhibits(server: Server, source: dict[str, str], target: dict[str, str]) -> 
     request = urllib.request.Request(
         f"{server.url}/api/v2/alerts", body, {"Content-Type": "application/json"}
     )
-    urllib.request.urlopen(request, timeout=5).close()
+    urllib.request.urlopen(request, timeout=PATIENCE).close()
 
     def inhibited_by(labels: dict[str, str]) -> list[str] | None:
         known = json.loads(get(f"{server.url}/api/v2/alerts"))

@@ -142,4 +142,4 @@ def _post(server: Server, alerts: list[dict[str, Any]]) -> None:
     request = urllib.request.Request(
         f"{server.url}/api/v2/alerts", body, {"Content-Type": "application/json"}
     )
-    urllib.request.urlopen(request, timeout=5).close()
+    urllib.request.urlopen(request, timeout=PATIENCE).close()

@@ -25,7 +25,7 @@ from esewatch.scan.plan import Lane, ScanTarget, plan
 from tests.scan.devices.test_device_lock import linux, other_process
 from tests.sources.machine import FakeMachine
 
-DEADLINE = 20.0
+DEADLINE = 120.0
 """Seconds after which a test gives up waiting."""
 LONG = 10 * DEADLINE
 """Seconds that a test does not wait: what takes so long was not ended."""

@@ -113,7 +113,7 @@ class Advapi:
         self.names += [entries[0].lpServiceName, entries[1].lpServiceName]
         thread = threading.Thread(target=MAIN(entries[0].lpServiceProc), args=(0, None))
         thread.start()
-        while not self.not_registered and (order := self.orders.get(timeout=10)) is not None:
+        while not self.not_registered and (order := self.orders.get(timeout=PATIENCE)) is not None:
             self.answers.append(HANDLER(self._handler)(order, 0, None, None))
         thread.join(PATIENCE)
         return 1

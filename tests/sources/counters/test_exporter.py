@@ -27,9 +27,9 @@ from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 from esewatch.sources.counters.scrape import Target
 from esewatch.sources.registry import build_sources
 from tests.support.metrics_server import MetricsServer, hangs, metrics_server, says
+from tests.support.patience import PATIENCE
 from tests.support.samples import sample
 
-DEADLINE = 20.0
 INSTANCES = f"{PREFIX}_msexchange_database_____instances"
 READ = f"{INSTANCES}_online_defrag_pages_read_sec"
 FREED = f"{INSTANCES}_online_defrag_pages_freed_sec"
@@ -73,7 +73,7 @@ class Bench:
         """Wait for the end of the scrape on its way."""
         thread = self.source._thread
         assert thread is not None
-        thread.join(DEADLINE)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
     def total(self, metric: str, instance: str = "sg06") -> float:

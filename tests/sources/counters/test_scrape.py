@@ -36,11 +36,11 @@ def server() -> Iterator[MetricsServer]:
         yield running
 
 
-def get(server: MetricsServer, timeout: float = 10.0, **more: str) -> Page:
+def get(server: MetricsServer, timeout: float = PATIENCE, **more: str) -> Page:
     return scrape(Target(server.url, timeout, **more))
 
 
-def failure(server: MetricsServer, timeout: float = 10.0, **more: str) -> str:
+def failure(server: MetricsServer, timeout: float = PATIENCE, **more: str) -> str:
     """The one line of a scrape that fails, without the address that it begins with."""
     with pytest.raises(SourceError) as raised:
         get(server, timeout, **more)
@@ -61,7 +61,7 @@ def test_the_body_comes_back_with_its_format(server: MetricsServer) -> None:
 def test_the_path_and_the_query_are_asked_for_and_no_login_is_sent(server: MetricsServer) -> None:
     server.answer(says("a 1\n"))
 
-    scrape(Target(f"{server.url}?collect[]=physical_disk", 10.0))
+    scrape(Target(f"{server.url}?collect[]=physical_disk", PATIENCE))
 
     ((path, headers),) = server.requests()
     assert path == "/metrics?collect[]=physical_disk"
@@ -315,11 +315,11 @@ def test_a_server_with_tls_is_read_when_its_certificate_is_trusted(
     server.answer(says(gzip.compress(b"a 1\n"), headers={"Content-Encoding": "gzip"}))
     url = server.url.replace("http:", "https:")
 
-    assert scrape(Target(url, 10.0, ca_file=f"{certificate}.crt")).data == b"a 1\n"
+    assert scrape(Target(url, PATIENCE, ca_file=f"{certificate}.crt")).data == b"a 1\n"
     with pytest.raises(SourceError, match=r"(?i)certificate verify failed"):
-        scrape(Target(url, 10.0))
+        scrape(Target(url, PATIENCE))
     with pytest.raises(SourceError, match="No such file"):
-        scrape(Target(url, 10.0, ca_file="missing.pem"))
+        scrape(Target(url, PATIENCE, ca_file="missing.pem"))
 
 
 def test_tls_with_a_server_that_never_shakes_hands_ends_with_the_time_limit() -> None:
@@ -331,7 +331,7 @@ def test_tls_with_a_server_that_never_shakes_hands_ends_with_the_time_limit() ->
 
 def test_tls_with_a_server_that_has_none_is_one_line(server: MetricsServer) -> None:
     with pytest.raises(SourceError, match=r"^https://\S+: .*(?i:wrong version number)"):
-        scrape(Target(server.url.replace("http:", "https:"), 5.0))
+        scrape(Target(server.url.replace("http:", "https:"), PATIENCE))
 
 
 def watches() -> list[object]:
