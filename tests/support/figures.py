@@ -13,16 +13,19 @@ the tests (tests/support/faults.py), the seconds in it are figures.
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict
 
 from tests.support.faults import marked
 
+ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = "ESEWATCH_FIGURES"
 
 INTRODUCTION = """\
@@ -30,8 +33,9 @@ INTRODUCTION = """\
 
 Each row is a test that causes the fault and fails when more is lost than listed here. The test
 measures the seconds from the end of the cause (the file back, the disk free, the process started
-again) until the figures are correct. `make test-slow` runs these tests and writes the table;
-`make test` runs all but the slowest. [Operation](operation.md) explains what to do in each case.
+again) until the figures are correct; behind them stands the version of esewatch that was measured.
+`make test-slow` runs these tests and writes the table; `make test` runs all but the slowest.
+[Operation](operation.md) explains what to do in each case.
 
 | fault | how it was caused | lost | correct again after | test |
 | --- | --- | --- | --- | --- |
@@ -44,7 +48,8 @@ followed).
 
 ## Figures
 
-The command in each row measured its figure and wrote it. `make test-slow` tries a part of what
+The command in each row measured its figure and wrote it, with the version of esewatch: what has
+changed since then may have changed the figure. `make test-slow` tries a part of what
 `make test-campaign` tries in hours, and each has a row of its own.
 
 | what was tried | figure | command | measured |
@@ -65,8 +70,17 @@ class Figure(TypedDict):
 
 def record(what: str, figure: str, command: str = "make test-slow") -> None:
     """Note a figure: what was tried, what came out, the command that does it again."""
-    measured = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}"
+    measured = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {version()}"
     append(json.dumps(Figure(what=what, figure=figure, command=command, measured=measured)))
+
+
+@cache
+def version() -> str:
+    """The commit that is measured."""
+    command = ["git", "describe", "--always", "--abbrev=8", "--exclude=*", "--dirty"]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def append(line: str) -> None:
@@ -129,7 +143,7 @@ def _faults(found: list[dict[str, Any]], old: str) -> str:
     for row in found:
         if "test" in row:
             slowest[row["test"]] = max(row["seconds"], slowest.get(row["test"], 0.0))
-    known |= {test: f"{seconds:.1f} s" for test, seconds in slowest.items()}
+    known |= {test: f"{seconds:.1f} s ({version()})" for test, seconds in slowest.items()}
     return "".join(
         f"| {each.fault} | {each.provoked} | {each.lost} | "
         f"{each.again or known.get(each.test, NOT_MEASURED)} | `{each.test}` |\n"
