@@ -8,8 +8,9 @@ FUZZ_SECONDS ?= 60
 FIGURES := $(CURDIR)/out/figures.jsonl
 VERDICTS := $(CURDIR)/out/verdicts.jsonl
 PYTEST_ARGS ?=
-# More workers than processors: a third of the time tests wait, for a server, a process, a timer.
-WORKERS ?= 6
+# More workers than processors: a third of the time tests wait, for a server, a process, a timer. Each
+# takes 5 s of a processor to collect the tests.
+WORKERS ?= 4
 # Properties once more, with more examples.
 SLOW = ESEWATCH_FIGURES=$(FIGURES) ESEWATCH_EXAMPLES=100 $(PY) -m pytest
 

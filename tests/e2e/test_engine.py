@@ -57,7 +57,7 @@ def equals_the_truth(agent: Agent, folder: Path, *, binary: bool) -> bool:
     return differences(folder / "truth.json", metrics, binary=binary) == []
 
 
-@pytest.mark.parametrize("logs", LOGS)
+@pytest.mark.parametrize("logs", ["Windows", pytest.param("text", marks=pytest.mark.slow)])
 def test_the_running_agent_says_what_the_truth_says_before_and_after_restarts(
     tmp_path: Path, logs: str
 ) -> None:

@@ -29,7 +29,7 @@ ACTIVE = Copy()
 PASSIVE = Copy("EX02.corp.example", r"E:\DB02\DB02.edb", "DB02", "Information Store - DB02")
 OLD = old_store(computer="EX03.corp.example")
 COPIES = {"active": ACTIVE, "passive": PASSIVE, "2007": OLD}
-SEEDS = range(4)
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
 
 
 def started(copy: Copy, time: float) -> Logged:

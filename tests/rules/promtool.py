@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.rules import stories
@@ -90,6 +91,15 @@ def _made() -> tuple[Path, ...]:
 FOLDER = Path(__file__).parent
 TESTS = (*sorted(FOLDER.glob("*_test.yml")), *_made())
 """All files with cases."""
+
+
+def quick(path: Path) -> bool:
+    """Whether `make test` runs its cases: of those that a table makes some stand for all."""
+    made, _, alert = path.stem.removesuffix("_test").partition("_")
+    return made not in ("fresh", "latched") or alert in stories.stand_for_all()
+
+
+QUICK = [path if quick(path) else pytest.param(path, marks=pytest.mark.slow) for path in TESTS]
 
 
 def prepare(

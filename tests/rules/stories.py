@@ -1,9 +1,11 @@
 """Promtool cases of the alerts that carry what agents state, made from tables.
 
 Each of these alerts (esewatch/advice/alerts.py) is held against the same stories. `make test` runs
-them alert by alert, in steps of minutes; matrix.py runs all of all.
+those of some that stand for all, in steps of minutes; `make test-slow` each alert, and by matrix.py
+all of all.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -374,10 +376,31 @@ def document(groups: Sequence[dict[str, Any]], evaluated: int) -> dict[str, Any]
     }
 
 
-def documents() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The test files of `make test`, one an alert, each with a name."""
+def _of_alerts() -> Iterator[tuple[bool, str, list[Row]]]:
+    """Whether it is held, alert, its rows."""
     about = [row for row in rows() if row.at_once or not row.held]
     for (held, alert), own in itertools.groupby(about, lambda row: (row.held, row.alert)):
+        yield held, alert, list(own)
+
+
+@functools.cache
+def stand_for_all() -> frozenset[str]:
+    """Alerts whose cases `make test` runs: one of each level and time that is waited.
+
+    An expression is that of its row in the table (test_rules.py), or has more than that.
+    """
+    found, seen = set(MORE), set[tuple[object, ...]]()
+    for held, alert, own in _of_alerts():
+        kinds = {(held, row.hold, row.carried.level) for row in own}
+        if not kinds <= seen:
+            found.add(alert)
+            seen |= kinds
+    return frozenset(found)
+
+
+def documents() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The test files, one an alert, each with a name."""
+    for held, alert, own in _of_alerts():
         numbered = [row._replace(number=number) for number, row in enumerate(own, 6)]
         cases = [
             case

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.rules.expressions import ROOT, alerts, document_of, kinds, severities_of
-from tests.rules.promtool import TESTS, prepare, run
+from tests.rules.promtool import TESTS, prepare, quick, run
 
 LINKS = re.compile(r"site:esewatch_links:info|esewatch_web_info|ese_finding\{finding=%q")
 """What a link begins with, and who reports it: other words do not depend on it."""
@@ -123,10 +123,13 @@ def answers(
     name: str, wanted: Iterable[tuple[dict[str, Any], dict[str, Any]]], folder: Path
 ) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     """(labels, annotations) of all that fires in these groups and cases of a file."""
-    groups = [
-        {**group, "alert_rule_test": [{**case, "exp_alerts": []}], "promql_expr_test": []}
-        for group, case in wanted
-    ]
+    cases: dict[int, dict[str, Any]] = {}
+    for group, case in wanted:
+        asked = cases.setdefault(
+            id(group), {**group, "alert_rule_test": [], "promql_expr_test": []}
+        )
+        asked["alert_rule_test"].append({**case, "exp_alerts": []})
+    groups = list(cases.values())
     done = run(prepare(FILES[name], folder, groups, texts=True))
     for block in _GOT.findall(done.stdout + done.stderr):
         for labels, annotations in _ALERT.findall(block):
@@ -167,7 +170,14 @@ def test_what_alerts_say_golden(name: str, tmp_path: Path) -> None:
     assert found == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sorted(name for name in FILES if name.startswith("latched_")))
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if quick(path) else pytest.param(name, marks=pytest.mark.slow)
+        for name, path in sorted(FILES.items())
+        if name.startswith("latched_")
+    ],
+)
 def test_what_outlives_its_agent_says_so(name: str, tmp_path: Path) -> None:
     group = document_of(FILES[name])["tests"][0]
     fires = [case for case in group["alert_rule_test"] if case["exp_alerts"]]

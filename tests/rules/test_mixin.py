@@ -222,8 +222,13 @@ HELD_CASES = [path for path in promtool.TESTS if path.stem == "latched_EseKnownB
 AGENT_CASES = [path for path in promtool.TESTS if path.stem in {"agent_test", "blind_test"}]
 
 
-@pytest.mark.parametrize("path", HELD_CASES + AGENT_CASES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("of_site", ["site", "cluster"])
+@pytest.mark.parametrize(
+    ("of_site", "path"),
+    [
+        *(pytest.param("site", path, id=f"site {path.stem}") for path in HELD_CASES + AGENT_CASES),
+        *(pytest.param("cluster", path, id=f"cluster {path.stem}") for path in HELD_CASES),
+    ],
+)
 def test_the_cases_hold_with_pods_and_with_either_label_of_a_site(
     of_site: str, path: Path, labelled: Path, tmp_path: Path
 ) -> None:

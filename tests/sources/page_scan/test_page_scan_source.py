@@ -271,7 +271,7 @@ def test_nothing_is_left_running_when_it_is_closed(make: Make) -> None:
     assert not psutil.pid_exists(pid)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_kills_of_the_daemon_lose_no_page_and_count_none_twice(make: Make, seed: int) -> None:
     bench = make(**SLOW)
     made = bench.database(pages=BIG, seed=seed)
