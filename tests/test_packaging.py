@@ -42,7 +42,9 @@ def expected(folder: str, pattern: str, installed: str) -> set[str]:
     return {f"{installed}/{path.relative_to(base).as_posix()}" for path in base.rglob(pattern)}
 
 
-@pytest.mark.parametrize("compiler", [None, "/nonexistent/cc"])
+@pytest.mark.parametrize(
+    "compiler", [None, pytest.param("/nonexistent/cc", marks=pytest.mark.slow)]
+)
 def test_a_wheel_holds_the_whole_package_and_the_kernel_where_it_can_be_compiled(
     tmp_path: Path, compiler: str | None
 ) -> None:

@@ -197,7 +197,10 @@ class Listing(Server):
     lost="that record: it is set aside, kept and counted",
     again="the fifth start",
 )
-@pytest.mark.parametrize(("source", "computer"), [("evtx-1", "ex01"), ("text", "ex03")])
+@pytest.mark.parametrize(
+    ("source", "computer"),
+    [("evtx-1", "ex01"), pytest.param("text", "ex03", marks=pytest.mark.slow)],
+)
 def test_a_record_that_ends_the_process_is_set_aside_by_the_fifth_start(
     tmp_path: Path, source: str, computer: str
 ) -> None:

@@ -289,10 +289,10 @@ def test_two_hundred_handshakes_that_stall_hold_nobody(tmp_path: Path) -> None:
         assert wait_until(lambda: server.connections == 200)
         assert ask(server, "/metrics", context=context).status == 200
     limits = Limits(head_seconds=0.1)
-    with serving(web=web, limits=limits) as server, connect(server) as stalled:
-        stalled.sendall(b"\x16\x03\x01")
-        stalled.settimeout(PATIENCE)
-        assert stalled.recv(1000) == b""
+    with serving(web=web, limits=limits) as server, connect(server) as silent:
+        silent.sendall(b"\x16\x03\x01")
+        silent.settimeout(PATIENCE)
+        assert silent.recv(1000) == b""
         assert wait_until(lambda: server.connections == 0)
 
 
