@@ -157,10 +157,9 @@ class Aftermath:
             draft.level,
             before.file,
         )
-        place = next(
-            (n for n, line in enumerate(log) if line.now and line.now.time > record.time), len(log)
-        )
-        log.insert(place, Line(None, record))
+        # Behind a record of a clock that was ahead the log goes on.
+        place = max(n for n, line in enumerate(log) if line.now and line.now.time <= record.time)
+        log.insert(place + 1, Line(None, record))
 
     def export(self, place: Place) -> None:
         """The log is kept as two exports that overlap."""

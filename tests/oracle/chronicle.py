@@ -1,5 +1,7 @@
 """Every record once, in its order, with its names resolved (semantics, sections 1 and 2)."""
 
+from collections.abc import Collection, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from tests.oracle.facts import (
@@ -26,6 +28,11 @@ OFF = frozenset({"shutdown", "power off"})
 STARTS = frozenset({102, 6005, 6008})
 FAR = 1024
 """So far apart are numbers of one time only where the log was cleared between."""
+
+
+Numbered = tuple[float, int, int]
+"""Time, number and place of a record."""
+Life = list[Numbered]
 
 
 class Event(NamedTuple):
@@ -205,13 +212,13 @@ def largest(equal: list[tuple[int, str, Logged]]) -> list[tuple[int, str, Logged
     return [*kept, *bare[: max(0, len(most) - len(kept))]]
 
 
-def lives(numbered: list[tuple[float, int, int]]) -> list[list[tuple[float, int, int]]]:
+def lives(numbered: list[Numbered]) -> list[Life]:
     """The records (time, number, place) of one channel, apart by life of the log.
 
     "numbers and times rise together within an epoch (times of one log jitter by minutes and a clock
     may be set back: tolerated) ... one that fits no known epoch opens a new one".
     """
-    found: list[list[tuple[float, int, int]]] = []
+    found: list[Life] = []
     for record in sorted(numbered):
         time, number, _ = record
         for life in reversed(found):
@@ -226,6 +233,29 @@ def lives(numbered: list[tuple[float, int, int]]) -> list[list[tuple[float, int,
         else:
             found.append([record])
     return found
+
+
+def lost(
+    before: tuple[float, int],
+    after: tuple[float, int],
+    lives: Iterable[Life],
+    read: Collection[int],
+) -> Iterable[tuple[float, float]]:
+    """From when to when records are missing between two (time, number) of a life of a log.
+
+    Where the clock was wrong for a while, those between are of a life of their own. What is missing
+    beside them may be of any time up to theirs.
+    """
+    between = [
+        (time, number)
+        for life in lives
+        if all(before[1] < number < after[1] for _, number, _ in life)
+        for time, number, _ in life
+    ]
+    beside = sorted([before, *between, after], key=lambda each: each[1])
+    for (begin, low), (end, high) in pairwise(beside):
+        if any(number not in read for number in range(low + 1, high)):
+            yield min(begin, end), max(begin, end)
 
 
 def shut_down(records: list[tuple[int, str, Logged]]) -> dict[str, float]:
@@ -267,7 +297,7 @@ def chronicle(history: History) -> Chronicle:
     """
     computers = Computers(history)
     records = single(history, computers)
-    channels: dict[tuple[str, str], list[tuple[float, int, int]]] = {}
+    channels: dict[tuple[str, str], list[Numbered]] = {}
     when: dict[int, float] = {}
     for place, label, record in records:
         when[place] = record.time
@@ -279,15 +309,14 @@ def chronicle(history: History) -> Chronicle:
         read_numbers = {number for _, number, _ in numbered}
         # "A record over a day later than it was read" tells no time.
         timed = [each for each in numbered if each[0] <= history.now + DAY]
-        for life in lives(timed):
+        found = lives(timed)
+        for life in found:
             life.sort(key=lambda each: each[1])
-            latest = life[0][0]
-            last = life[0][1]
+            latest, last, _ = life[0]
             for time, number, place in life:
-                # Where the clock was wrong for a while, those between are of a life of their own.
-                is_lost = any(each not in read_numbers for each in range(last + 1, number))
-                if history.complete_channels and is_lost:
-                    gaps.append(Gap(label, name, latest, max(latest, time)))
+                if history.complete_channels:
+                    parts = lost((latest, last), (max(latest, time), number), found, read_numbers)
+                    gaps += [Gap(label, name, *part) for part in parts]
                 latest, last = max(latest, time), number
                 when[place] = latest
     times: dict[str, list[float]] = {}

@@ -281,7 +281,11 @@ def absent(subject: Subject, now: float, moment: float) -> set[str]:
     if model == "background" and stalled(subject):
         found.add("scan_stalled")
     if model == "background" or subject.worker:
-        seen = [event.when for event in subject.owned if event.id in SCANS]
+        seen = [
+            event.when
+            for event in subject.owned
+            if event.id in SCANS and event.time <= moment + DAY
+        ]
         gaps = [gap.end for gap in subject.gaps if gap.begin < now]
         if subject.worked(max([subject.first_seen, *seen, *gaps]), now) >= 45 * DAY:
             found.add("scan_off")
@@ -316,9 +320,11 @@ def missing(subject: Subject, now: float, window: float, moment: float) -> set[s
         return {"unknown_since"} | (said & absent(subject, now, moment))
     # Whatever was missed, nothing has verified it for too long since.
     found = absent(subject, now, moment)
-    if standing(subject, now) == "unverified" and is_asked_for(subject):
+    told = standing(subject, now)
+    if told == "unverified" and is_asked_for(subject):
         found = (found | {"verification_overdue"}) - {"never_verified"}
-    return found
+    # A scan that cannot be read keeps its deadline from being over, and fills no gap.
+    return found if told == "unverified" else found | {"unknown_since"}
 
 
 def verdict(subject: Subject, found: frozenset[str], now: float) -> str:

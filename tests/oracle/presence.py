@@ -8,7 +8,7 @@ the calendar: a machine that was off missed nothing."
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from tests.oracle.chronicle import Event
+from tests.oracle.chronicle import FAR, TOLERANCE, Event
 from tests.oracle.facts import (
     BEGINS_AGAIN,
     DIVERGENCE_OF_ACTIVE,
@@ -39,6 +39,38 @@ def hour_begin(time: float) -> float:
     return time // 3600 * 3600
 
 
+def in_sequence(events: Iterable[Event]) -> list[Event]:
+    """The events of an instance in order, its starts and stops by their numbers.
+
+    "Starts and stops of one instance are ordered by record number ..., never by a clock that was
+    set back between them", also where what else was logged then leaves them in two lives of the
+    log: else a database would be detached that is at work.
+    """
+    ordered = sorted(events, key=lambda each: each.order)
+    lives = [each for each in ordered if each.id in BEGINS_AGAIN | COMES | NOT_AT_WORK]
+    placed = [
+        event._replace(
+            when=max(
+                [
+                    event.when,
+                    *(
+                        each.when
+                        for each in lives
+                        if 0 < event.number - each.number <= FAR
+                        and each.number
+                        and each.channel == event.channel
+                        and event.when < each.when <= event.when + TOLERANCE
+                    ),
+                ]
+            )
+        )
+        if event in lives
+        else event
+        for event in ordered
+    ]
+    return sorted(placed, key=lambda each: each.order)
+
+
 def spans(
     events: list[Event],
     times: list[float],
@@ -56,7 +88,7 @@ def spans(
     found: Spans = []
     exact = {*own}
     gone = float("-inf")
-    for event in events:
+    for event in in_sequence(events):
         if event.id == 102:
             if since is not None:
                 earlier = times[: bisect_left(times, hour_begin(event.when))][-1:]
@@ -108,14 +140,19 @@ def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
     found: Spans = []
     since: float | None = None
     own = {event for event in mine if not event.in_snapshot}
-    for event in sorted({*own, *life}, key=lambda each: each.order):
-        if event in own and event.id == 327:
-            if since is None and not in_replay(event, life):
+    places = {event.place for event in own}
+    events = in_sequence({*own, *life})
+    for event in events:
+        if event.place in places and event.id == 327:
+            if since is None and not in_replay(event, events):
                 since = event.when
         elif since is not None and (
             event.id in BEGINS_AGAIN
             or event.id in (103, 104)
-            or (event in own and (event.id in TASK or event.id in (326, 328) or is_read(event)))
+            or (
+                event.place in places
+                and (event.id in TASK or event.id in (326, 328) or is_read(event))
+            )
         ):
             found.append((since, event.when))
             since = None

@@ -260,12 +260,12 @@ def _stretches(rows: Sequence[Logged], now: float) -> Iterable[list[Logged]]:
         if part and each.record_id != (part[-1].record_id or 0) + 1:
             yield part
             part = []
-        is_ahead = each.time > now + DAY
+        is_ahead = each.time > now
         if is_ahead and len(part) > 1:
             yield part[:-1]
             part = part[-1:]
         part.append(each)
-        if len(part) == 2 and (is_ahead or part[0].time > now + DAY):
+        if len(part) == 2 and (is_ahead or part[0].time > now):
             yield part
             part = []
     if part:

@@ -303,7 +303,9 @@ def steps_of(
     steps += [
         counted_some_day(history.now)
         for event in subject.owned
-        if event.id in (721, 722) and event.time > history.now + DAY and number(event.at(10))
+        if event.id in (721, 722)
+        and event.time > history.now + DAY
+        and (number(event.at(10)) or 0) > 0
     ]
     named = named_pages(subject.against, subject.scans)
     for restore in done:

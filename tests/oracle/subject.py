@@ -161,7 +161,11 @@ class Subject:
             return "passive"
         # What is done at a snapshot says nothing of its origin.
         letters = [event for event in self.owned if event.letter and not event.in_snapshot]
-        hint = letters and letters[-1].letter == "D" and letters[-1].provider.upper() == "ESE"
+        # Of one moment it is the D: a start replays first.
+        hint = any(
+            each.time == letters[-1].time and each.letter == "D" and each.provider.upper() == "ESE"
+            for each in letters
+        )
         return str(self.entry.get("role", "")) or ("active" if hint else "")
 
     def kept_by(self, *programs: str) -> bool:

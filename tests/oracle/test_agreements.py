@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.oracle.cases import (
     event,
     now,
     old,
+    passed,
 )
 from tests.oracle.compare import differences
 from tests.oracle.history import HOUR, Acknowledged, Answer, Answers, History, Logged, Scanned
@@ -34,12 +36,13 @@ SRU = ("svchost", "912,D,50", "SRUJet: ")
 
 @pytest.fixture(name="agreed")
 def _agreed(tmp_path: Path) -> Agreed:
-    """What both say of these records, so many days after the beginning."""
+    """What both say of these records, so many days after the beginning, in any order."""
 
     def answers(*records: Record, days: float, whole: bool = False, **settings: object) -> Answers:
         made = History(records, at(days), settings, whole)
-        wanted = read(made)
-        assert differences(wanted, told(made, settings_of(made, tmp_path))) == []
+        wanted, said = read(made), settings_of(made, tmp_path)
+        assert differences(wanted, told(made, said)) == []
+        assert differences(wanted, told(made, said, Random(len(records))), other_order=True) == []
         return wanted
 
     return answers
@@ -193,6 +196,7 @@ def test_a_scan_of_half_a_day_ahead_verifies_and_one_of_two_days_is_only_bad_new
     assert one(agreed(scan(20, "0"), days=19.5)).verified == {"online_scan": at(20)}
     assert one(agreed(scan(20, "0"), days=18)).verified == {}
     assert one(agreed(scan(20, "1"), days=18)).known_bad == {(-1, "uncorrectable")}
+    assert one(agreed(scan(20, "-5"), days=18)).known_bad == set()
 
 
 def test_a_bad_page_of_a_file_that_is_not_named_asks_for_a_look(agreed: Agreed) -> None:
@@ -579,3 +583,101 @@ def test_a_failure_shows_that_the_log_would_have_a_completion(agreed: Agreed) ->
     failed = ntds(0, 705, NTDS_DIT, "-1011")
     alive = [other_program(each, "Directory Service") for each in range(1, 20)]
     assert one(agreed(failed, *alive, days=20), DIRECTORY).findings == {"defrag_overdue"}
+
+
+def test_what_a_scan_of_a_time_to_come_counted_shows_no_work(agreed: Agreed) -> None:
+    """Its bad pages are known since it was read, and that may be before all else."""
+    ahead = old(9, 722, "7/3/2007", "2313", "2", "1", "3420176", "2", "72682")
+    found = one(agreed(broken(0), ahead, days=7.2))
+    assert found.known_bad == {(17, "uncorrectable"), (-1, "uncorrectable")}
+    assert found.findings == {"investigate"}
+
+
+def test_what_a_clock_that_was_ahead_completed_beside_a_lost_record_proves_nothing(
+    agreed: Agreed,
+) -> None:
+    """It was before the next number, whatever it says, and so was what is lost."""
+    first, ahead, later = now(0, 736), passed(20, 1, run="49999, 0"), now(10, 744, "7/1/2007")
+    number = first.record_id or 0
+    ahead, later = ahead._replace(record_id=number + 1), later._replace(record_id=number + 3)
+    found = one(agreed(first, ahead, later, days=19.5, whole=True))
+    assert (found.verified, found.verdict) == ({}, "blind")
+
+
+def test_a_database_that_was_detached_before_its_start_by_the_numbers_is_attached(
+    agreed: Agreed,
+) -> None:
+    """The clock was set back by more than a life of the log allows, as its scan shows."""
+    hour = 1 / 24
+    life = (
+        attached(1, 327)._replace(record_id=2001),
+        ntds(1 - 2.1 * hour, 700, NTDS_DIT, number=2002),
+        ntds(1 - hour, 103, "0", "[1] 0.0", number=2003),
+        ntds(1 - 0.9 * hour, 102, "0", "15", number=2004),
+        attached(1 - 0.8 * hour, 326)._replace(record_id=2005),
+        ntds(1 - 0.7 * hour, 105, "0", "1", number=2006),
+    )
+    began = collected(0)._replace(record_id=2000)
+    alive = [
+        other_program(each, "Directory Service")._replace(record_id=2000 + each)
+        for each in range(7, 20)
+    ]
+    found = agreed(began, *life, *alive, days=20)
+    assert one(found, DIRECTORY).findings == {"defrag_overdue"}
+
+
+def test_an_error_before_a_clock_was_set_back_is_not_one_of_the_pass_behind_it(
+    agreed: Agreed,
+) -> None:
+    minute = 1 / 1440
+    records = [
+        event(1, 210),
+        event(1 + 5 * minute, 217, "-1018", PRIV),
+        event(1 + 10 * minute, 224, "E1.log", "E9.log"),
+        old(1 - 2 * minute, 718),
+        old(1.2, 722, "7/2/2007", "1706", "2", "2", "3098498", "0", "72682"),
+    ]
+    found = one(agreed(*records, days=2))
+    assert found.known_bad == set()
+    assert found.verified == {"online_scan": at(1.2)}
+
+
+def test_of_two_states_of_one_moment_the_last_is_that_of_run_time(agreed: Agreed) -> None:
+    replayed = now(1, 327, "1")._replace(strings=(NOW[0], "5960,R,50", NOW[2], "1", PRIV))
+    mounted = now(1, 326, "1")._replace(strings=(NOW[0], "5960,D,50", NOW[2], "1", PRIV))
+    assert one(agreed(replayed, mounted, days=1.1)).role == "active"
+
+
+def test_a_scan_that_cannot_be_read_leaves_the_gap_of_a_copy_that_was_verified(
+    agreed: Agreed,
+) -> None:
+    began, verified, after = now(0, 736), passed(1, 1, run="49999, 0"), now(8, 736)
+    number = began.record_id or 0
+    records = [
+        each._replace(record_id=number + n)
+        for n, each in enumerate([began, verified, None, after, now(15, 737)])
+        if each
+    ]
+    others = [other_program(15 + n)._replace(record_id=number + 4 + n) for n in range(1, 15)]
+    found = one(agreed(*records, *others, days=30, whole=True))
+    assert found.findings == {"verification_unreadable", "unknown_since"}
+    assert found.verdict == "blind"
+
+
+def test_a_scan_of_a_time_to_come_does_not_show_that_scanning_is_on(agreed: Agreed) -> None:
+    begun = [now(0, 736), passed(1, 1)]
+    alive = [other_program(each) for each in range(1, 60)]
+    found = agreed(*begun, *alive, now(90, 736), days=60)
+    assert "scan_off" in one(found).findings
+
+
+def test_a_scan_clears_what_it_met_of_a_file_that_was_moved_meanwhile(agreed: Agreed) -> None:
+    elsewhere = PRIV.replace("MDB06", "MDB07")
+    moved = [event(3, 327, "1", PRIV), event(3.1, 326, "1", elsewhere)]
+    counted = checksummed(4, "7/1/2007", bad=1)._replace(
+        strings=(*OLD, elsewhere, "7/1/2007", "208", "2", "1", "5850768", "1", "72682")
+    )
+    other = broken(3.5, 18)
+    other = other._replace(strings=(*OLD, elsewhere, *other.strings[4:]))
+    found = agreed(old(0.1, 717), broken(2, 17), *moved, other, counted, days=5)
+    assert one(found, ("ex01", elsewhere.lower())).known_bad == {(18, "uncorrectable")}

@@ -2,10 +2,11 @@
 
 A record is taken to be no earlier than those with lower numbers (semantics.md 2). Where one of
 these is read after it, the facts already known are corrected: transitions and events of backups
-by their numbers. Errors have none, and count for both of the hours that have the same times.
+by their numbers; errors, which are kept without one, by the numbers of the records of their time.
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -58,11 +59,10 @@ def in_order(
     changed: set[tuple[str, str, str]] = set()
     if number is None or time is None:
         return event, changed
-    early = turned_to(channel, number, time)
-    if early is not None:
+    if behind := set_back_behind(channel, number, time):
         for key, entry in state.databases.items():
             if key[0] == channel.computer and entry.channel in ("", channel.channel):
-                put_right(entry, number, early, time)
+                put_right(entry, number, behind, time)
                 changed.add(("database", *key))
         for key, instance in state.instances.items():
             if key[0] == channel.computer:
@@ -85,21 +85,25 @@ def time_of(channel: Channel, record_id: int, time: float) -> float:
     return found
 
 
-def turned_to(channel: Channel, record_id: int, time: float) -> float | None:
-    """The earlier time of the next known record, where the clock was set back in between."""
+def set_back_behind(channel: Channel, record_id: int, time: float) -> list[Range]:
+    """The known later records of an earlier time, where the clock was set back behind this one."""
     for epoch in channel.epochs:
         if (record_id, time) in epoch.turns:
             at = bisect_right(epoch.seen, record_id, key=_first)
-            return epoch.seen[at].early if at < len(epoch.seen) else None
-    return None
+            return [each for each in epoch.seen[at:] if each.early < time]
+    return []
 
 
-def put_right(entry: Database, record_id: int, early: float, late: float) -> None:
-    """Correct the known records after this one: those from `early` on came at `late` or after."""
+def put_right(entry: Database, record_id: int, behind: Sequence[Range], late: float) -> None:
+    """Correct the known records after this one, `behind`: they came at `late` or after."""
+
+    def came_after(time: float) -> bool:
+        return time < late and any(each.early <= time <= each.late for each in behind)
+
     transitions.raise_times(entry.transitions, record_id, late - MOST_SECONDS, late)
-    if any(early <= last < late for _, last in entry.page_error_spans):
+    if any(came_after(last) for _, last in entry.page_error_spans):
         bad_pages.note_error(entry, late)
-    for bad in [bad for bad in entry.bad_pages if early <= bad.last < late]:
+    for bad in [bad for bad in entry.bad_pages if came_after(bad.last)]:
         bad_pages.latch_found(entry, bad.page, bad.kind, late, history=bad.history)
 
 

@@ -6,6 +6,7 @@ from esewatch.fold.databases import hung_requests, page_failures
 from esewatch.fold.databases.bad_pages import (
     hold_scans,
     latch,
+    latch_found,
     mark_good,
     note_error,
     note_io_error,
@@ -110,8 +111,11 @@ def _role(entry: Database, event: Event, time: float) -> None:
     role = family(event.event_id)
     if role and time >= entry.role_time:
         entry.role, entry.role_time, entry.role_event = role, time, event.event_id
-    if event.instance_state and time >= entry.letter_time:
-        entry.letter, entry.letter_time = event.instance_state, time
+    if event.instance_state:
+        # Of one moment it is the D: a start replays first.
+        known = entry.letter_time, entry.letter == "D", entry.letter
+        new = time, event.instance_state == "D", event.instance_state
+        entry.letter_time, _, entry.letter = max(known, new)
 
 
 def _generation(entry: Database, event: Event, time: float) -> None:
@@ -229,7 +233,7 @@ def _untimed(entry: Database, event: Event, time: float) -> None:
     ended = passes.COMPLETES.get(event.event_id, ())
     untimed.note(entry.untimed, event, ends=bool(ended))
     if "checksum" in ended and _count(event, "bad_checksums"):
-        latch(entry, UNLOCATED, "uncorrectable", time, history=False)
+        latch_found(entry, UNLOCATED, "uncorrectable", time, history=False)
 
 
 def _transition(state: State, entry: Database, event: Event, time: float, *, history: bool) -> None:

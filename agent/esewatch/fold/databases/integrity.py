@@ -278,7 +278,7 @@ def restored_bad_pages(
 def _standing(database: Database, told: Iterable[Pass], around: ScanCircumstances) -> list[BadPage]:
     scans = [done for done in told if done.outcome == "completed"]
     clean = clean_scan_start(scans, database, around)
-    healed = _healed(scans, database, clean)
+    healed = _healed(scans, database, clean, around.inherited)
     standing = [
         _as_it_stands(bad, database, clean, healed.get((bad.page, bad.kind), 0.0))
         for bad in database.bad_pages
@@ -288,7 +288,9 @@ def _standing(database: Database, told: Iterable[Pass], around: ScanCircumstance
     standing += [
         bad
         for bad in around.inherited
-        if (bad.page, bad.kind) not in known and stands(bad, database, clean)
+        if (bad.page, bad.kind) not in known
+        and bad.last > healed.get((bad.page, bad.kind), 0.0)
+        and stands(bad, database, clean)
     ]
     for unlocated in (
         _unlocated(scans, database, clean),
@@ -353,15 +355,17 @@ def count_pages(standing: Iterable[BadPage]) -> int:
     return sum(bad.pages for bad in standing)
 
 
-def _met_in(done: Pass, database: Database) -> list[tuple[float, int, BadPage]]:
+def _met_in(
+    done: Pass, database: Database, inherited: Sequence[BadPage] = ()
+) -> list[tuple[float, int, BadPage]]:
     """(time, page number, bad page) of the kinds that a scan counts, reported while it ran, oldest
-    first."""
+    first; also of those that the database had at another path."""
     start, end = done.earliest, done.ended
     if start is None or end is None:
         return []
     met = []
     told = _errors_within(database, start, end)
-    for bad in database.bad_pages:
+    for bad in (*database.bad_pages, *inherited):
         time = _time_within(bad, start, end, told=told)
         if time is not None and bad.kind in COUNTED_KINDS:
             met.append((time, bad.page, bad))
@@ -379,7 +383,7 @@ def _time_within(bad: BadPage, start: float, end: float, *, told: bool) -> float
 
 
 def _healed(
-    scans: Iterable[Pass], database: Database, clean: float
+    scans: Iterable[Pass], database: Database, clean: float, inherited: Sequence[BadPage]
 ) -> dict[tuple[int, BadKind], float]:
     """Page and kind -> up to when it is past, as a scan met it, found it good later and so counted
     fewer: never the last ones of those that stood when the scan ended. A scan counts a page once,
@@ -397,7 +401,7 @@ def _healed(
             is_dealt_with = is_repaired or time < clean <= end
             return time > healed.get((bad.page, bad.kind), 0.0) and not is_dealt_with
 
-        met = [bad for time, _, bad in _met_in(done, database) if stood(time, bad)]
+        met = [bad for time, _, bad in _met_in(done, database, inherited) if stood(time, bad)]
         good = {*list(dict.fromkeys(bad.page for bad in reversed(met)))[counted:]}
         healed.update(((bad.page, bad.kind), end) for bad in met if bad.page in good)
     return healed
