@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from esewatch.advice.base.finding import moment
 from esewatch.advice.window.window import WindowAdvice, window_advice
 from esewatch.config import Policy
 from tests.advice.histories import DAY, HOUR, NOON, one_pass, store
@@ -122,7 +123,10 @@ def test_a_background_scan_that_did_not_start_again_is_late_too() -> None:
     advice = judged("background", checksum_passes=[done], size_bytes=1e9, page_size=32768)
 
     assert advice.rule == "scan_late"
-    assert "The last pass ended 46 days ago" in advice.reasons[1]
+    assert advice.reasons[1].startswith(
+        f"The last pass ended at {moment(NOON - 46 * DAY)}, and it "
+    )
+    assert "was at work for 46 days since; the deadline is 7 days" in advice.reasons[1]
     off = [(NOON - 40 * DAY, NOON - HOUR)]
     assert judged("background", checksum_passes=[done], off=off).rule == "background"
 

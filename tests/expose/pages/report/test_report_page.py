@@ -139,6 +139,31 @@ def test_without_a_bad_page_the_headline_does_not_claim_that_all_is_verified() -
     )
 
 
+def test_a_zero_says_of_how_many_where_a_server_is_silent() -> None:
+    state = state_of(exchange_2007(), current_exchange())
+    given = advise(state, default_settings(), NOW)
+    of_silent = (not_heard(NOW - 30 * DAY, 14 * DAY, "warning", stopped=False),)
+    silent = msgspec.structs.replace(given[0], findings=of_silent, verdict="blind")
+    found = page(state, advised=[Advised(NOW, (silent, given[1]))]).text
+    assert (
+        "No bad page is known in 1 database on 1 computer; nothing current is known of 1" in found
+    )
+    assert "● databases refusing writes, or about to, of 1 heard" in found
+    none = page(
+        state,
+        advised=[
+            Advised(
+                NOW,
+                tuple(
+                    msgspec.structs.replace(each, findings=of_silent, verdict="blind")
+                    for each in given
+                ),
+            )
+        ],
+    ).text
+    assert "Not judged: nothing current is known of 2 databases." in none
+
+
 def test_logs_without_a_database_make_a_page_all_the_same() -> None:
     text = page(State()).text
     assert "Not judged: no ESE database is named in these logs" in text

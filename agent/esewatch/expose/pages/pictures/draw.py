@@ -276,7 +276,12 @@ def forecast_bar(found: Iterable[Forecast], now: float) -> Markup:
     content.append(
         Markup('<p class="p-ends">{} <span>{}</span></p>').format(time_tag(begin), time_tag(end))
     )
-    keys = [("now", "now"), ("likely", "until done, 50 %"), ("late", "90 %"), ("due", "deadline")]
+    keys = [
+        ("now", "judged as of"),
+        ("likely", "until done, 50 %"),
+        ("late", "90 %"),
+        ("due", "deadline"),
+    ]
     content.append(key(keys))
     content += [
         Markup("<p><strong>{}</strong>: {}.</p>").format(*untold(each))
@@ -382,7 +387,7 @@ def _key(found: Nights, used: Sequence[Kind]) -> Markup:
         words.append(("stop", "stopped before its end"))
     if any(stop.failed for stop in stops):
         words.append(("failed", "failed"))
-    words.append(("now", "now"))
+    words.append(("now", "judged as of"))
     return key(words)
 
 

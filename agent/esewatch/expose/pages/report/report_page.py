@@ -420,10 +420,15 @@ def _headline_of_databases(figures: Sequence[DatabaseFigures], backups: BackupTa
     if not figures:
         return "Not judged: no ESE database is named in these logs."
     bad = [each for each in figures if each.status == "bad"]
-    computers = counted(len({each.computer for each in figures}), "computer")
     databases = counted(len(figures), "database")
     if not bad:
-        return f"No bad page is known in {databases} on {computers}."
+        heard = [each for each in figures if "blind" not in each.troubles]
+        silent = len(figures) - len(heard)
+        if not heard:
+            return f"Not judged: nothing current is known of {databases}."
+        computers = counted(len({each.computer for each in heard}), "computer")
+        said = f"No bad page is known in {counted(len(heard), 'database')} on {computers}"
+        return f"{said}; nothing current is known of {silent:,} more." if silent else f"{said}."
     have = "has" if len(bad) == 1 else "have"
     named = _named([f"{each.name} on {each.computer}" for each in bad])
     return f"{len(bad):,} of {databases} {have} {worst_words(bad)}: {named}."
