@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
+
+import yaml
 
 from esewatch.advice.base.finding import DAMAGE_FINDINGS
 from esewatch.cli import main
@@ -19,6 +22,7 @@ from esewatch.expose.pages.report.database_pages import MAX_IN_FULL
 from tests.oracle.files import write_json
 from tests.oracle.history import DAY, HOUR, Logged
 from tests.support import in_process
+from tests.support.daemon_reading import Key, read_by_daemon, shown_by
 from tests.support.verdict_tables import verdicts
 
 Level = Literal["critical", "error", "warning", "information"]
@@ -352,18 +356,57 @@ def judged_files(folder: Path, files: Sequence[Path], configuration: str = "") -
     written = folder / "report.html"
     page = html.unescape(written.read_text()) if written.exists() else ""
     shown = {(computer, verdict) for computer, _, verdict in verdicts(page)}
-    databases = {}
+    databases, told = {}, {}
     lines = advice.out.splitlines()
     for line in lines:
         one = json.loads(line)
         if "database" in one:
             key = (one["computer"], one["database"])
-            databases[key] = _said(one, metrics)
+            databases[key], told[key] = _said(one, metrics), one
             assert (one["computer"], one["verdict"]) in shown
             for found in one["findings"]:
                 if found["finding"] not in COUNTED and len(lines) <= MAX_IN_FULL:
                     assert found["sentence"] in page, found
+    if told:
+        check_daemon(folder, files, configuration, told)
     return Judged(databases, metrics, advice)
+
+
+def check_daemon(
+    folder: Path, files: Sequence[Path], configuration: str, told: Mapping[Key, Any]
+) -> None:
+    """An agent that read the same files says on its page, in its JSON and in its metrics what
+    `advise` says, `told`: where that judges all as of one time, and no two share a short name,
+    which is that of the one that an agent meets first."""
+    moments = {one["as_of"] for one in told.values()}
+    names = {computer for computer, _ in told}
+    if len(moments) > 1 or any(name.partition(".")[0] in names - {name} for name in names):
+        return
+    kinds = {".evtx": "evtx", ".csv": "perfmon_csv"}
+    sources = [
+        {"type": kinds.get(file.suffix, "event_stream"), "path": str(file), "name": str(number)}
+        for number, file in enumerate(files)
+    ]
+    place = folder / "agent.yml"
+    plain = {**(yaml.safe_load(configuration) or {}), "sources": sources}
+    with TemporaryDirectory() as journal:
+        place.write_text(yaml.safe_dump({**plain, "journal": f"{journal}/journal.db"}))
+        shown = shown_by(read_by_daemon(place, _epoch(moments.pop())))
+    for key, one in told.items():
+        # What was read first is "found in history" for an agent.
+        details = [each["finding"] for each in one.get("details", ())]
+        mine = shown.advice[key]
+        assert [each["finding"] for each in mine.get("details", ())] == details
+        differing = {name for name in {*mine, *one} if mine.get(name) != one.get(name)}
+        assert differing <= {"details"}, [(mine.get(name), one.get(name)) for name in differing]
+        if one["tier"] == "watched":
+            [(labels, _)] = shown.samples("ese_database_verdict", key)
+            assert labels["verdict"] == one["verdict"]
+            found = {labels["finding"] for labels, _ in shown.samples("ese_finding", key)}
+            assert found == {*details, *(each["finding"] for each in one["findings"])}
+            assert one["verdict"] in {
+                verdict for computer, _, verdict in verdicts(shown.page) if computer == key[0]
+            }
 
 
 def replayed(

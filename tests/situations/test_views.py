@@ -3,9 +3,8 @@
 import html
 import json
 import re
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import chdir, closing, contextmanager
+from contextlib import chdir, contextmanager
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -14,29 +13,19 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from prometheus_client.parser import text_string_to_metric_families
 
 from eselab.base.profiles import PROFILES
 from esewatch.advice.forecast.verdict import TEXTS
-from esewatch.config import load
-from esewatch.daemon import loop
-from esewatch.daemon.loop import Daemon
-from esewatch.expose.advice_json import advice_object
 from esewatch.expose.http.database_list import overview_json
-from esewatch.expose.pages.rendering import render_status
-from esewatch.expose.pages.runbooks.runbook_files import Runbooks
-from esewatch.journal import Journal
-from esewatch.sources.registry import build_sources
 from tests.eselab.running import run
 from tests.hard_histories import MONDAY, PAGES, Copy, domain_controller, numbered, old_store
 from tests.oracle.history import DAY, HOUR, History, Logged
 from tests.situations.asking import CONFIGURATION, ask, server_room
 from tests.situations.cases import SITUATIONS
+from tests.support.daemon_reading import Key, Shown, by_key, read_by_daemon, shown_by
 from tests.support.in_process import Said
-from tests.support.patience import PATIENCE
 from tests.support.verdict_tables import verdicts
 
-Key = tuple[str, str]
 QUEUE = Copy(
     database=r"C:\Queue\mail.que", instance="Transport Mail Database", process="edgetransport",
     provider="ESENT",
@@ -110,10 +99,8 @@ class Views(NamedTuple):
     text: Said
     report: Said
     report_page: str
-    status_page: str
-    advice: Mapping[Key, Any]
+    daemon: Shown
     databases: Mapping[Key, Any]
-    metrics: Mapping[str, list[tuple[Mapping[str, str], float]]]
     doctor: str
 
     @property
@@ -126,14 +113,6 @@ class Views(NamedTuple):
         paragraphs = self.text.out.split("\n\n")[1:]
         [mine] = [each for each in paragraphs if f"({key[0]}, {key[1]}): " in each]
         return mine
-
-    def samples(self, name: str, key: Key) -> list[tuple[Mapping[str, str], float]]:
-        found = self.metrics.get(name, [])
-        return [each for each in found if (each[0]["computer"], each[0].get("database")) == key]
-
-
-def by_key(objects: Any) -> dict[Key, Any]:
-    return {(each["computer"], each["database"]): each for each in objects}
 
 
 @cache
@@ -149,24 +128,13 @@ def views(case: str) -> Views:
         text = ask("advise", *options, "--explain", "logs/")
         report = ask("report", *options, "logs/", "-o", "report.html")
         page = Path("report.html").read_text(encoding="utf-8")
-        patch.setattr(loop, "POLL_SECONDS", 0.001)
-        daemon = read_by_daemon(now)
-        view = daemon.overview()
-        shown = [daemon.database(each.computer, each.database) for each in view.databases]
-        pages = [each for each in shown if each is not None]
+        daemon = read_by_daemon(Path(CONFIGURATION), now)
         patch.setattr("time.time", lambda: now)
         said = ask("doctor", *options, "--format", "json")
-        exposed = text_string_to_metric_families(daemon.snapshot.render()[0].decode())
-        metrics: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-        for family in exposed:
-            for sample in family.samples:
-                metrics.setdefault(sample.name, []).append((sample.labels, sample.value))
+        databases = by_key(json.loads(overview_json(daemon.overview()))["databases"])
         return Views(
-            as_json, text, report, plain_text(page),
-            plain_text(render_status(view, pages, (True, ""), Runbooks())),
-            by_key(advice_object(each) for each in view.advice),
-            by_key(json.loads(overview_json(view))["databases"]), metrics, said.out,
-        )  # fmt: skip
+            as_json, text, report, html.unescape(page), shown_by(daemon), databases, said.out
+        )
 
 
 @contextmanager
@@ -191,44 +159,22 @@ def room(case: str) -> Iterator[tuple[Mapping[str, object], float]]:
         yield {}, datetime.fromisoformat(said).timestamp()
 
 
-def plain_text(page: str) -> str:
-    return html.unescape(page)
-
-
-def read_by_daemon(now: float) -> Daemon:
-    """A daemon that has read the logs, as of a clock that stands."""
-    settings = load(Path(CONFIGURATION))
-    with closing(Journal(Path(settings.journal))) as journal:
-        daemon = Daemon(settings, journal, build_sources(settings), clock=lambda: now)
-        thread = threading.Thread(target=daemon.run)
-        thread.start()
-        for _ in range(int(PATIENCE / 0.01)):
-            if daemon.ready()[0]:
-                break
-            thread.join(0.01)
-        daemon.stop()
-        thread.join(PATIENCE)
-        assert daemon.ready()[0]
-        assert not thread.is_alive()
-    return daemon
-
-
 @each_case
 def test_the_verdict_is_the_same(case: str) -> None:
     told = views(case)
     names = {key: (key[0], told.databases[key]["name"]) for key in told.advised}
 
-    assert told.advised.keys() == told.advice.keys() == told.databases.keys()
+    assert told.advised.keys() == told.daemon.advice.keys() == told.databases.keys()
     for key, said in told.advised.items():
         verdict = said["verdict"]
-        assert told.advice[key]["verdict"] == verdict
+        assert told.daemon.advice[key]["verdict"] == verdict
         assert told.databases[key]["verdict"] == verdict
         assert (*names[key], verdict) in verdicts(told.report_page)
-        assert (*names[key], verdict) in verdicts(told.status_page)
+        assert (*names[key], verdict) in verdicts(told.daemon.page)
         sign, words, _ = TEXTS[verdict]
         assert told.paragraph(key).partition("\n")[0].endswith(f"): {sign} {words}")
         if said["tier"] == "watched":
-            [(labels, _)] = told.samples("ese_database_verdict", key)
+            [(labels, _)] = told.daemon.samples("ese_database_verdict", key)
             assert labels["verdict"] == verdict
 
 
@@ -238,11 +184,11 @@ def test_the_findings_are_the_same(case: str) -> None:
 
     for key, said in told.advised.items():
         found = [(each["finding"], each["sentence"]) for each in said["findings"]]
-        assert told.advice[key]["findings"] == said["findings"]
+        assert told.daemon.advice[key]["findings"] == said["findings"]
         assert all({"severity", "since"} >= each.keys() - {"finding", "sentence"}
                    and "severity" in each for each in said["findings"])  # fmt: skip
         if said["tier"] == "watched":
-            samples = told.samples("ese_finding", key)
+            samples = told.daemon.samples("ese_finding", key)
             told_by = [*said["findings"], *said.get("details", ())]
             assert {(labels["finding"], labels["severity"]) for labels, _ in samples} == {
                 (each["finding"], each["severity"]) for each in told_by
@@ -252,7 +198,7 @@ def test_the_findings_are_the_same(case: str) -> None:
         for name, sentence in found:
             if name != "investigate":
                 assert sentence in told.report_page
-                assert sentence in told.status_page
+                assert sentence in told.daemon.page
 
 
 @each_case
@@ -261,15 +207,15 @@ def test_what_verified_it_and_its_deadlines_are_the_same(case: str) -> None:
 
     for key, said in told.advised.items():
         verified = said.get("verified", {})
-        assert told.advice[key].get("verified", {}) == verified
+        assert told.daemon.advice[key].get("verified", {}) == verified
         assert told.databases[key]["verified"] == verified
-        samples = told.samples("ese_last_full_verification_timestamp_seconds", key)
+        samples = told.daemon.samples("ese_last_full_verification_timestamp_seconds", key)
         assert {labels["by"] for labels, _ in samples} == set(verified)
         for stamp in verified.values():
             assert f'datetime="{stamp}"' in told.report_page
-            assert f'datetime="{stamp}"' in told.status_page
+            assert f'datetime="{stamp}"' in told.daemon.page
         limit = told.databases[key].get("verification_deadline_seconds")
-        samples = told.samples("ese_verification_deadline_seconds", key)
+        samples = told.daemon.samples("ese_verification_deadline_seconds", key)
         assert [value for _, value in samples] == [limit] * (limit is not None)
 
 
@@ -279,13 +225,13 @@ def test_the_forecast_and_the_action_are_the_same(case: str) -> None:
 
     for key, said in told.advised.items():
         for name in ("action", "forecast", "reasons", "recommended_seconds", "as_of"):
-            assert told.advice[key].get(name) == said.get(name)
+            assert told.daemon.advice[key].get(name) == said.get(name)
         if said["tier"] == "watched":
-            actions = told.samples("ese_window_advice", key)
+            actions = told.daemon.samples("ese_window_advice", key)
             assert [each["action"] for each, value in actions if value] == [said["action"]]
         if "p90" in said.get("forecast", {}):
             assert f'datetime="{said["forecast"]["p90"]}"' in told.report_page
-            assert f'datetime="{said["forecast"]["p90"]}"' in told.status_page
+            assert f'datetime="{said["forecast"]["p90"]}"' in told.daemon.page
 
 
 @each_case
