@@ -141,6 +141,26 @@ def test_the_order_of_dates_in_one_message_tells_nothing_of_the_next_one() -> No
     assert times == [moment.timestamp() for moment in moments]
 
 
+@pytest.mark.parametrize("form", ["object", "text"])
+def test_a_date_without_a_year_in_a_message_is_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """No file tells its year, also where one is called like the partition."""
+    monkeypatch.chdir(tmp_path)
+    line = b"{%s}" % NXLOG.replace(b"2007-06-01 01:00:00", b"Jun  1 01:00:00")
+    if form == "text":
+        words = b"engine (4242) busy: Online defragmentation is beginning a full pass on e.edb"
+        line = b"<14>Jun  1 01:00:00 EX01 ESE[700]: " + words
+    message = Message(line, 3)
+    Path(f"{message.topic()}[{message.partition()}]").write_bytes(line + b"\n")
+    found = MessageDecoder(EventOptions()).decode([message])
+
+    assert [each.time for each in found.records if isinstance(each, Event)] == [None]
+    assert [each.reason for each in found.unreadable] == [
+        "dates without a year: the times are unknown"
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_up_to_a_million_messages_read_at_once_are_read_as_each_by_itself() -> None:

@@ -28,7 +28,7 @@ class MessageDecoder:
         self._heads = JsonHeads(Maker(options))
         self._prefilter = Prefilter(options.providers, companions=options.companions)
         self._objects = JsonEvents(Maker(options), self._prefilter)
-        self._files = decoder_factory(options)
+        self._files = decoder_factory(options, of_files=False)
 
     def decode(self, messages: Sequence[Any]) -> Batch:
         """Records and complaints of the messages, in their order. Never raises for content."""

@@ -70,8 +70,11 @@ def event_stream_source(
     )
 
 
-def decoder_factory(options: EventOptions) -> DecoderFactory:
-    """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone."""
+def decoder_factory(options: EventOptions, *, of_files: bool = True) -> DecoderFactory:
+    """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone.
+
+    `of_files`: the date of the file at the path tells the year of dates without one; else nothing.
+    """
     try:
         Maker(options)
     except (KeyError, ValueError, OSError) as error:
@@ -81,7 +84,11 @@ def decoder_factory(options: EventOptions) -> DecoderFactory:
     logs = KnownLogs(options.computer)
 
     def factory(path: str, head: bytes, saved: bytes) -> Decoder:
-        return _decoder(path, head, saved, options, (needles, logs))
+        maker = Maker(options)
+        if of_files:
+            maker.times.first_year = _first_year(path, options, needles)
+        kept = read_decoder_state(saved) if saved else None
+        return _made(path, head, kept, maker, (needles, logs))
 
     return factory
 
@@ -151,18 +158,6 @@ def recognise(head: bytes) -> Format | None:
         if _XML.match(line):
             return "xml"
     return "csv" if find_columns(text) else "text"
-
-
-def _decoder(
-    path: str,
-    head: bytes,
-    saved: bytes,
-    options: EventOptions,
-    shared: tuple[Prefilter, KnownLogs],
-) -> Decoder:
-    maker = Maker(options)
-    maker.times.first_year = _first_year(path, options, shared[0])
-    return _made(path, head, read_decoder_state(saved) if saved else None, maker, shared)
 
 
 def _made(
