@@ -62,9 +62,9 @@ class KnownLogs:
 
     def are_heard(self, data: bytes, begin: int, end: int, hear: Hear) -> bool:
         """Hear the first and the last record of each log in a large piece of `data`; False where
-        each line has to be read."""
+        each line has to be read, as long as no event has shown a log."""
         self._whole -= end - begin
-        if end - begin <= _SMALL or self._whole > 0 or len(self._logs) > _FEW_LOGS:
+        if end - begin <= _SMALL or self._whole > 0 or not 0 < len(self._logs) <= _FEW_LOGS:
             return False
         return all(self._ends(data, begin, end, log, hear) for log in self._logs)
 
