@@ -1,5 +1,6 @@
 """A finding that ends is stated to be over for a day of running, and nothing else ends it."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,23 @@ def test_a_database_that_is_dropped_or_was_not_judged_says_nothing() -> None:
     folder.forget(*KEY)  # as when its time is over
     list(restate(folder.state, SETTINGS, [], {}, 60.0))
     assert folder.state.stated == {}
+
+
+def test_nothing_is_asked_of_the_databases_of_other_partitions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each partition states its own: the work is as much as the databases are, in however many."""
+    asked: list[str] = []
+
+    def counted(of: Judgement) -> Iterable[tuple[str, str]]:
+        asked.append(of.computer)
+        return standing(of)
+
+    monkeypatch.setattr("esewatch.advice.statements.standing", counted)
+    folder = damaged()
+    mine = judged(folder)
+    list(restate(folder.state, SETTINGS, [*mine, replace(mine[0], computer="ex02")], {}, 60.0))
+    assert asked == ["ex01"]
 
 
 def test_what_a_source_that_is_behind_keeps_from_judging_is_not_stated_to_be_over() -> None:

@@ -62,6 +62,8 @@ def restate(
     now: dict[DatabaseKey, _Standing] = {}
     for each in judged:
         key = (each.computer, each.database)
+        if key not in state.databases:  # of another partition
+            continue
         now[key] = _Standing().and_others(standing(each), IN_THE_LOG if each.stale else ())
     left = state.databases.keys() - now.keys()
     for of in checks:

@@ -130,6 +130,16 @@ def test_of_one_database_the_same_is_derived_as_of_all() -> None:
     assert alone.copies == whole.copies
 
 
+def test_of_one_database_nothing_is_asked_again_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = folder_of(on_two_databases(0))
+    before = derived(folder.state, SETTINGS)
+    monkeypatch.delattr("esewatch.advice.history.derived.member_of")
+    found = derived(folder.state, SETTINGS, before, only=[("ex01", LABEL)])
+    assert found.databases["ex01", LABEL] == before.databases["ex01", LABEL]
+
+
 def test_a_number_that_no_row_can_hold_is_derived_every_time(walked: list[str]) -> None:
     folder = folder_of([event(717, 0)])
     folder.state.databases["ex01", LABEL].pages_seen["checksum"] = 10**400

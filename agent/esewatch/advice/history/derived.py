@@ -108,8 +108,8 @@ def derived(
     """The facts of the databases, or of those of these keys. `before` is the result for an earlier
     state; it saves work and changes nothing. `judge`: passes are derived once for all of them."""
     wanted = state.databases if only is None else {key: state.databases[key] for key in only}
-    rows = {key: row_of(entry) for key, entry in wanted.items()}
     known = before.databases if before is not None and before.settings is settings else {}
+    rows = {key: row_of(entry) for key, entry in (state.databases if known else wanted).items()}
     same = {
         key: known[key]
         for key, row in rows.items()

@@ -20,16 +20,18 @@ def origins(state: State, settings: Settings) -> dict[DatabaseKey, Database]:
     shadows = [each for each in state.databases.values() if is_snapshot(each.database)]
     if not shadows:
         return {}
-    computers: dict[str, list[Database]] = defaultdict(list)
+    names = {(each.computer, _file_name(each)) for each in shadows}
+    files: dict[tuple[str, str], list[Database]] = defaultdict(list)
     for each in state.databases.values():
-        if not is_snapshot(each.database) and tier(each, settings) == "watched":
-            computers[each.computer].append(each)
+        key = (each.computer, _file_name(each))
+        if key in names and not is_snapshot(each.database) and tier(each, settings) == "watched":
+            files[key].append(each)
     found = {}
     for shadow in shadows:
         path = shadow.database.lower()
         fitting = [
             each
-            for each in computers.get(shadow.computer, ())
+            for each in files.get((shadow.computer, _file_name(shadow)), ())
             if (tail := each.database.partition(":")[2]) and path.endswith(tail)
         ]
         if len(fitting) == 1:
