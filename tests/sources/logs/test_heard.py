@@ -201,7 +201,7 @@ def test_a_log_that_grows_line_by_line_is_heard_the_same(form: str, tmp_path: Pa
 def test_a_large_text_is_heard_though_not_each_line_is_looked_at(
     tmp_path: Path, place: int
 ) -> None:
-    """Also where its events come behind so much of other providers that only ends are looked at."""
+    """Also where two megabytes of other providers stand before its events."""
     lines = [Line(number / 180, f"EX0{1 + number % 3}", "W3SVC1") for number in range(18_000)]
     for each in (place, place + 1):
         lines[each] = lines[each]._replace(provider="ESE")
