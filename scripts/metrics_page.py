@@ -35,7 +35,7 @@ timestamps; times are values, in seconds since 1970, UTC.
   three times their interval where that is longer.
 - Watched databases have advice. It is renewed when something was logged of the database, otherwise
   every five minutes; of more than 50 at once the others follow with the next snapshots.
-  `esewatch replay` writes these metrics only with `--advice`.
+  `esewatch replay` judges at each record of the log, and hourly ([replay](../replay.md)).
 - A value that belongs to an instance has the label `ese_instance`; `ese_database_info` joins it to
   the database where the instance has one.
 - `job` and `instance` are Prometheus' own labels: keep them in `on (...)`, or agents get mixed.

@@ -13,7 +13,7 @@ from tests.dashboards.stories import SINCE, Story
 from tests.e2e.harness import Prometheus, serving
 from tests.rules.expressions import uses
 from tests.rules.quality import backfill, replaying
-from tests.rules.quality.month import END, HOUR
+from tests.rules.quality.month import END
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def served_months(folder: Path, told: Sequence[Story]) -> Iterator[Prometheus]:
     text, data = folder / "months.om", folder / "data"
     months = list({id(story.month): story.month for story in told}.values())
     asked = metrics() | {each.metric for join in JOINS for each in uses(join.query).selectors}
-    replaying.write(text, months, 6 * HOUR, asked, since=SINCE)
+    replaying.write(text, months, asked, since=SINCE)
     backfill.load(text, data)
     text.unlink()
     backfill.record(folder, data, SINCE, END, asked | backfill.asked_by_alerts())

@@ -19,7 +19,7 @@ from tests.rules.quality.faults import (
     flipped_bits,
     short_window,
 )
-from tests.rules.quality.month import END, HOUR, START, Month
+from tests.rules.quality.month import END, START, Month
 from tests.rules.quality.verdict import Verdict, verdicts
 from tests.support import campaign
 from tests.support.campaign import some
@@ -30,11 +30,11 @@ AT_ONCE = 6
 """Months in one Prometheus: each takes some 100 MB of text."""
 
 
-def judged(folder: Path, months: Sequence[Month], judged_every: float) -> list[Verdict]:
+def judged(folder: Path, months: Sequence[Month]) -> list[Verdict]:
     """What all rules make of the months, which share one Prometheus."""
     folder.mkdir(exist_ok=True)
     text, data = folder / "months.om", folder / "data"
-    replaying.write(text, months, judged_every)
+    replaying.write(text, months)
     backfill.load(text, data)
     text.unlink()
     backfill.record(folder, data, START, END, backfill.asked_by_alerts())
@@ -80,7 +80,7 @@ def test_so_do_months_of_other_engines_and_with_other_faults(tmp_path: Path) -> 
 
 def check_months(folder: Path, months: Sequence[Month], *, healthy: int) -> list[Verdict]:
     """The first of them wake nobody, each of the others raises its alert."""
-    found = judged(folder, months, 6 * HOUR)
+    found = judged(folder, months)
 
     assert problems(found) == []
     assert [bool(each.alert) for each in found] == [at >= healthy for at in range(len(months))]
@@ -113,7 +113,7 @@ def test_more_healthy_months_wake_nobody_and_each_fault_raises_its_alert(tmp_pat
     for first in range(0, len(chosen), AT_ONCE):
         folder = tmp_path / f"part-{first}"
         part = [make() for _, make in chosen[first : first + AT_ONCE]]
-        found += judged(folder, part, HOUR)
+        found += judged(folder, part)
         shutil.rmtree(folder)
 
     page.write(found)

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import groupby
 from operator import itemgetter
@@ -72,17 +72,10 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     replay.add_argument(
         "--step",
-        type=_length("1s", "5m"),
+        type=_step,
         default=STALENESS,
         metavar="D",
         help="time between samples, from 1s to 1d (default 5m); each change has one of its own",
-    )
-    replay.add_argument(
-        "--advice",
-        type=_length("5m", "1h"),
-        metavar="D",
-        help="also write advice metrics, evaluated every D, from 5m to 1d, such as 1h;"
-        " a month of one database at 1h takes about 2 s more",
     )
     replay.add_argument(
         "--match",
@@ -99,21 +92,14 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     replay.set_defaults(function=write_replay)
 
 
-def _length(least: str, example: str) -> Callable[[str], float]:
-    """A reader of durations from `least` to a day."""
-
-    def length(text: str) -> float:
-        try:
-            seconds = parse_duration(text)
-        except ValueError:
-            seconds = 0.0
-        if not parse_duration(least) <= seconds <= 86400.0:
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is not a duration from {least} to 1d, such as {example}"
-            )
-        return seconds
-
-    return length
+def _step(text: str) -> float:
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1.0 <= seconds <= 86400.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration from 1s to 1d, such as 5m")
+    return seconds
 
 
 class _Times(NamedTuple):
@@ -130,8 +116,7 @@ _Item = tuple[int, int, Record, int]
 def write_replay(options: argparse.Namespace) -> int:
     """`replay`: exit status 1 when damage stands at its end or a piece was unreadable."""
     settings = load_settings(options)
-    judged = None if options.advice is None else milliseconds(options.advice)
-    names = replayed_metrics(options.match, advice=judged is not None)
+    names = replayed_metrics(options.match)
     output = _output(options.output)
     if options.step > STALENESS:
         print(
@@ -155,7 +140,7 @@ def write_replay(options: argparse.Namespace) -> int:
             raise EsewatchError("nothing to replay: no record with a time in these inputs")
         span = _span(options, times)
         refuse_strangers(file_of(output, month) for month in months(span))
-        replay = Replay(settings, times.first, span.step, names, judged)
+        replay = Replay(settings, times.first, span.step, names, span.first)
         told = TextSize(replay.series, span)
         changes: SortedSpool[SeriesChange] = SortedSpool(folder)
         closing.callback(changes.close)

@@ -14,7 +14,7 @@ from tests.eselab.lab import signals_sides, signals_told
 from tests.eselab.lab.signals_sides import Side
 from tests.rules.expressions import ROOT, alerts
 from tests.rules.quality import backfill, replaying
-from tests.rules.quality.month import END, HOUR, START
+from tests.rules.quality.month import END, START
 
 ALL = {alert for each in EXPERIMENTS.values() for side in each.signals for alert in side.alerts}
 
@@ -77,7 +77,7 @@ def loaded(folder: Path, found: Sequence[Side]) -> Path:
     for (since, step), group in groupby(sorted(found, key=written), written):
         text = folder / "months.om"
         together = [month for side in group for month in side.months]
-        replaying.write(text, together, 6 * HOUR, since=since, step=step)
+        replaying.write(text, together, since=since, step=step)
         backfill.load(text, data)
         text.unlink()
     backfill.record(folder, data, START, END, backfill.asked_by_alerts())

@@ -13,12 +13,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.advice.advise import advise
 from esewatch.advice.findings.details import of_instances
+from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate
 from esewatch.config import Settings
 from esewatch.config.settings import DatabaseRule, Window
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.replay import series_changes
 from esewatch.expose.replay.replay_names import JUDGED, OF_NOW, PREFIXES, replayed_metrics
 from esewatch.expose.replay.series_changes import Replay, SeriesChange, milliseconds
 from esewatch.fold.folder import Folder
@@ -37,7 +39,8 @@ from esewatch.model import (
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, backed_up, checkdb, event
 
 STEP = 300_000
-ALL = replayed_metrics(())
+ALL = replayed_metrics(()) - JUDGED
+"""What is made of records alone."""
 BEGIN = milliseconds(EPOCH)
 Key = tuple[str, frozenset[tuple[str, str]]]
 
@@ -56,11 +59,11 @@ def replayed(
     settings: Settings | None = None,
     names: Iterable[str] = ALL,
     step: int = STEP,
-    judged_every: int | None = None,
+    shown_from: int = 0,
 ) -> tuple[Replay, list[SeriesChange]]:
     ordered = moments(records)
     first = ordered[0][0] if ordered else BEGIN
-    replay = Replay(settings or Settings(), first, step, frozenset(names), judged_every)
+    replay = Replay(settings or Settings(), first, step, frozenset(names), shown_from)
     return replay, list(replay.changes(ordered))
 
 
@@ -494,29 +497,126 @@ def test_no_metric_of_advice_is_made_of_records_alone() -> None:
 
 @pytest.mark.slow
 @given(records=st.lists(st.one_of(events(), events(), readings(), volumes()), max_size=30))
-def test_advice_at_each_of_its_steps_is_that_of_the_whole_state(records: list[Record]) -> None:
-    every = milliseconds(DAY)
+def test_advice_where_it_changes_is_that_of_the_whole_state(records: list[Record]) -> None:
     ordered = moments(records)
-    replay, changes = replayed(records, SETTINGS, JUDGED, judged_every=every)
+    replay, changes = replayed(records, SETTINGS, JUDGED)
     folder = Folder(State(), SETTINGS)
-    folder.open_source("logs", (ordered[0][0] if ordered else BEGIN) / 1000)
+    before = (ordered[0][0] if ordered else BEGIN) / 1000
+    folder.open_source("logs", before)
     pending = iter(ordered)
     moment = next(pending, None)
-    first, last = (ordered[0][0], ordered[-1][0]) if ordered else (0, -1)
 
-    for step in range(-(-first // every) * every, last + 1, every):
+    for step in sorted({change.time for change in changes}):
         while moment is not None and moment[0] <= step:
             moment[1].caught_up = True
             folder.fold("logs", moment[1])
             moment = next(pending, None)
-        folder.expire(step / 1000)
-        judged = advise(folder.state, SETTINGS, step / 1000)
-        details = of_instances(folder.state, SETTINGS, step / 1000)
-        list(restate(folder.state, SETTINGS, judged, details, DAY))
+        now = step / 1000
+        folder.expire(now)
+        judged = advise(folder.state, SETTINGS, now)
+        details = of_instances(folder.state, SETTINGS, now)
+        list(restate(folder.state, SETTINGS, judged, details, now - before))
+        before = now
         made = advice_families(judged, details, folder.state)
         expected = sorted(str((s.name, s.labels, s.value)) for f in made for s in f.samples)
         assert told(replay, changes, step) == expected
-    assert all(change.time % every == 0 for change in changes)
+
+
+def judged_at(
+    records: Iterable[Record],
+    settings: Settings,
+    patch: pytest.MonkeyPatch,
+    shown_from: float = 0.0,
+) -> list[float]:
+    """Times, in seconds after EPOCH, at which a replay judges."""
+    found = []
+
+    def judge(state: State, of: Settings, now: float) -> tuple[Judgement, ...]:
+        found.append(now - EPOCH)
+        return advise(state, of, now)
+
+    patch.setattr(series_changes, "advise", judge)
+    replayed(records, settings, ["ese_finding"], shown_from=milliseconds(EPOCH + shown_from))
+    return found
+
+
+def finding(name: str, records: Iterable[Record]) -> list[tuple[float, float]]:
+    """(seconds after EPOCH, value) of the changes of a finding."""
+    replay, changes = replayed(records, SETTINGS, ["ese_finding"])
+    return [
+        (change.time / 1000 - EPOCH, change.value)
+        for change in changes
+        if f'finding="{name}"' in replay.series[change.series].text
+    ]
+
+
+def test_a_finding_begins_with_the_record_that_makes_it() -> None:
+    page = event(474, DAY + 77.25, fields={"page_number": 17})
+
+    assert finding("known_bad_page", [event(700, 0.0), page, event(701, 2 * DAY)]) == [
+        (DAY + 77.25, 1.0)
+    ]
+
+
+def test_records_that_follow_each_other_are_judged_once_a_minute_and_the_last_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = [event(704, second) for second in (0.0, 5.0, 59.0, 75.5, 300.0, 301.5)]
+
+    assert judged_at(records, Settings(), monkeypatch) == [0.0, 60.0, 120.0, 300.0, 301.5]
+
+
+def test_what_is_long_before_the_first_sample_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = [event(704, day * DAY) for day in (0, 20 * 365, 20 * 365 + 1)]
+    found = judged_at(records, Settings(), monkeypatch, shown_from=(20 * 365 + 1) * DAY)
+
+    assert 25 <= len(found) <= 28
+    assert found[0] == (20 * 365 * DAY) - HOUR
+
+
+def test_without_records_it_is_judged_hourly_and_where_a_window_opens_or_closes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    window = Window(start=datetime.time(1, 25), duration=1.25 * HOUR)
+    settings = Settings(
+        windows={"nightly": window}, databases=[DatabaseRule(match="*", window="nightly")]
+    )
+    midnight = DAY - EPOCH % DAY
+    records = [event(704, midnight), event(704, midnight + 4 * HOUR)]
+    found = judged_at(records, settings, monkeypatch)
+
+    minutes = [round((time - midnight) / 60) for time in found]
+    assert minutes == [0, 60, 85, 145, 160, 220, 240]
+
+
+def test_readings_are_judged_where_a_level_passes_its_limit_and_where_it_is_not_read_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def depth(minute: int, value: float) -> Reading:
+        return Reading(
+            time=EPOCH + minute * 60.0,
+            computer="EX01",
+            object="MSExchange Database ==> Instances",
+            counter="depth",
+            instance="Information Store/sg06",
+            value=value,
+            kind="level",
+            feed=Feed(metric="ese_checkpoint_depth_logs", name="SG06"),
+        )
+
+    deep = {7, 8, 9, 30}
+    read = [depth(minute, 600.0 if minute in deep else 10.0) for minute in range(1, 31)]
+    records: list[Record] = [event(704, 0.0), *read, event(704, 55 * 60.0)]
+
+    assert finding("checkpoint_deep", records) == [
+        (7 * 60.0, 1.0),
+        (10 * 60.0, 0.0),
+        (30 * 60.0, 1.0),
+        (45 * 60.0, 0.0),
+    ]
+    assert len(judged_at(records, SETTINGS, monkeypatch)) == 6
 
 
 def told(replay: Replay, changes: list[SeriesChange], time: int) -> list[str]:
@@ -537,18 +637,14 @@ def test_advice_moves_on_between_records_and_its_series_end() -> None:
         scanned,
         event(700, 42 * DAY),
     ]
-    replay, changes = replayed(records, SETTINGS, ["ese_finding"], judged_every=milliseconds(DAY))
-    never = [
-        (change.time // 1000, change.value)
-        for change in changes
-        if 'finding="never_verified"' in replay.series[change.series].text
-    ]
+    never = finding("never_verified", records)
 
-    first_after = (EPOCH + 7 * DAY) // DAY * DAY + DAY
-    over = first_after + 33 * DAY
-    assert never[:-1] == [(first_after, 1.0), (over, 0.0)]
-    assert never[-1][0] == over + DAY
-    assert math.isnan(never[-1][1])
+    (begun, stands), over, (gone, ended) = never
+    assert stands == 1.0
+    assert 7 * DAY < begun <= 7 * DAY + HOUR
+    assert over == (40 * DAY + HOUR, 0.0)
+    assert 41 * DAY + HOUR <= gone <= 41 * DAY + 2 * HOUR
+    assert math.isnan(ended)
 
 
 def test_a_backup_without_an_end_is_at_work_for_a_day() -> None:
@@ -567,23 +663,18 @@ def test_a_replayed_source_is_never_behind() -> None:
     scanned = event(721, HOUR, fields={"pages_seen": 1000, "bad_checksums": 0})
     records = [event(717, 0.0), scanned, event(700, 2 * DAY)]
     names = ["ese_database_verdict"]
-    replay, changes = replayed(records, SETTINGS, names, judged_every=milliseconds(DAY))
+    replay, changes = replayed(records, SETTINGS, names)
+    last = [replay.series[each.series].text for each in changes if each.value == 1][-1]
 
-    assert len(changes) == 1
-    assert 'verdict="ok"' in replay.series[changes[0].series].text
-
-
-def test_without_a_step_for_it_nothing_is_judged() -> None:
-    _, changes = replayed([event(700, 0.0), event(704, DAY)], SETTINGS, JUDGED)
-
-    assert changes == []
+    assert 'verdict="blind"' not in " ".join(each.text for each in replay.series)
+    assert 'verdict="ok"' in last
 
 
-def test_metrics_of_advice_are_known_only_where_it_is_asked_for() -> None:
-    assert replayed_metrics((), advice=True) == ALL | JUDGED
-    assert replayed_metrics(["ese_finding"], advice=True) == {"ese_finding"}
-    with pytest.raises(EsewatchError, match="without --advice"):
-        replayed_metrics(["ese_finding"])
+def test_where_no_metric_of_it_is_wanted_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(series_changes, "advise")
+    _, changes = replayed([event(700, 0.0), event(704, DAY)], SETTINGS)
+
+    assert changes != []
 
 
 def test_match_is_an_expression_of_whole_names_and_may_be_repeated() -> None:

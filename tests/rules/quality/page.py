@@ -59,7 +59,7 @@ def quality_part(verdicts: Sequence[Verdict]) -> str:
 {QUALITY}
 
 Measured by `make test-campaign` (tests/rules/test_quality.py): logs of {DAYS} days are replayed
-(`esewatch replay --advice 1h`); Prometheus evaluates recorded series and alerts every five minutes.
+(`esewatch replay`); Prometheus evaluates recorded series and alerts every five minutes.
 The months of Exchange 2007 come from the bundled engine, with backups added. It does not produce
 domain controllers, background scans of Exchange 2013 and later, or Windows Search: the tests write
 those logs, without counters. "Allowed within" is the bound that the test checks.

@@ -91,19 +91,18 @@ def moments(records: Sequence[Record], since: float = START) -> Iterator[tuple[i
 
 def replayed(
     month: Month,
-    judged_every: float,
     also: Set[str] = frozenset(),
     since: float = START,
     step: int = STEP,
 ) -> tuple[list[Series], list[SeriesChange]]:
-    """What `esewatch replay --advice` makes of the month, of what rules and `also` ask for.
+    """What `esewatch replay` makes of the month, of what rules and `also` ask for.
 
     `step`: seconds between two samples.
     """
-    known = replayed_metrics((), advice=True) - own_metrics()
+    known = replayed_metrics(()) - own_metrics()
     names = frozenset((asked_for() | also) & known)
     first = milliseconds(START)
-    replay = Replay(month.settings, first, step * 1000, names, milliseconds(judged_every))
+    replay = Replay(month.settings, first, step * 1000, names)
     changes = list(replay.changes(moments(month.records, since)))
     return replay.series, changes
 
@@ -176,7 +175,6 @@ def cut(placed: Sequence[Placed], first: int) -> list[Placed]:
 def write(
     path: Path,
     months: Sequence[Month],
-    judged_every: float,
     also: Set[str] = frozenset(),
     since: float = START,
     *,
@@ -190,7 +188,7 @@ def write(
     placed: list[Placed] = []
     ids = event_ids()
     for month in months:
-        for some, changes in (replayed(month, judged_every, also, since, step), own(month)):
+        for some, changes in (replayed(month, also, since, step), own(month)):
             begin = len(series)
             series += [labelled(one, month) for one in some]
             families = [family_of(one) for one in some]
@@ -215,10 +213,4 @@ def write(
 
 def unmade() -> set[str]:
     """Metrics that rules ask for and that neither a replay nor `healthy` has."""
-    return (
-        asked_for()
-        - own_metrics()
-        - replayed_metrics((), advice=True)
-        - MADE_BY_PROMETHEUS
-        - OF_A_FLEET
-    )
+    return asked_for() - own_metrics() - replayed_metrics(()) - MADE_BY_PROMETHEUS - OF_A_FLEET

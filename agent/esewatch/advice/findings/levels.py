@@ -7,7 +7,7 @@ from esewatch.config import Settings, policy_for
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.readings import GAP_MEDIANS
-from esewatch.fold.state.state import Database, Instance
+from esewatch.fold.state.state import Database, Instance, Level
 
 LevelName = Literal["checkpoint_deep", "copy_behind", "version_buckets_high"]
 
@@ -59,9 +59,16 @@ def used_buckets(
 
 def _held(instance: Instance, metric: str, now: float) -> float | None:
     level = instance.levels.get(metric)
-    if level is None or now > level.time + max(CARRIED_SECONDS, GAP_MEDIANS * level.interval):
-        return None
-    return level.value
+    return None if level is None or now > _carried_until(level) else level.value
+
+
+def _carried_until(level: Level) -> float:
+    return level.time + max(CARRIED_SECONDS, GAP_MEDIANS * level.interval)
+
+
+def level_ends(instance: Instance) -> Iterator[float]:
+    """Times (epoch seconds) after which its levels count no more, unless they are read again."""
+    return (_carried_until(each) for name, each in instance.levels.items() if name in LEVELS)
 
 
 def most_buckets(

@@ -14,25 +14,18 @@ OF_NOW = frozenset({"ese_computer_last_record_timestamp_seconds"})
 """In a replay it would be the time of each record that is read."""
 
 JUDGED = frozenset(row.name for row in ADVICE)
-"""Metrics of advice. A judgement is made of all databases and changes with every second: at 2 to 5
-ms for each step of 5 minutes a year of one database would take 4 to 9 minutes. So they are replayed
-only when asked for, at steps of their own.
-"""
+"""Metrics of advice, which are judged of all databases together."""
 
 
-def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozenset[str]:
+def replayed_metrics(patterns: Sequence[str]) -> frozenset[str]:
     """Names of the metrics that match one of the anchored regular expressions; all without any.
 
-    Those of `advice` are included only when asked for. Raises EsewatchError for an expression that
-    is invalid or matches nothing.
+    Raises EsewatchError for an expression that is invalid or matches nothing.
     """
     known = [
         name
         for name, row in CATALOGUE.items()
-        if name.startswith(PREFIXES)
-        and row.labels != S
-        and name not in OF_NOW
-        and (advice or name not in JUDGED)
+        if name.startswith(PREFIXES) and row.labels != S and name not in OF_NOW
     ]
     if not patterns:
         return frozenset(known)
@@ -46,7 +39,7 @@ def replayed_metrics(patterns: Sequence[str], *, advice: bool = False) -> frozen
             raise EsewatchError(
                 f"--match {pattern}: no metric that can be replayed"
                 " has a name that this matches as a whole"
-                f"{'' if advice else ' without --advice'} (docs/reference/metrics.md has the names)"
+                " (docs/reference/metrics.md has the names)"
             )
         found |= matches
     return frozenset(found)

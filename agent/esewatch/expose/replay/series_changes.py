@@ -15,13 +15,11 @@ import msgspec
 from prometheus_client.samples import Sample
 
 from esewatch.advice.advise import advise
-from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.checkdb import judged_checks
 from esewatch.advice.findings.details import of_instances
 from esewatch.advice.history.derived import derived
 from esewatch.advice.statements import restate
-from esewatch.config import Settings, rule_for, window_for
-from esewatch.config.calendar import CALENDAR, next_opening, opening_at
+from esewatch.config import Settings
 from esewatch.expose.metrics.collectors.advice_families import add_advice, add_checks
 from esewatch.expose.metrics.collectors.backup_families import add_backup_jobs
 from esewatch.expose.metrics.collectors.samples import Samples
@@ -29,15 +27,14 @@ from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databa
 from esewatch.expose.metrics.rows.metric_catalogue import BACKUPS, CATALOGUE, SQLSERVER
 from esewatch.expose.metrics.rows.metric_row import D, I, V
 from esewatch.expose.metrics.snapshot import add_databases, add_devices, add_hosts, add_instances
+from esewatch.expose.replay.judging_times import REMEMBERED, JudgingTimes
 from esewatch.expose.replay.replay_names import JUDGED
+from esewatch.expose.replay.series_ends import ends
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.entities import Entity
-from esewatch.fold.identity.identity import tier
 from esewatch.fold.identity.owners import instance_key, process_key, stays
-from esewatch.fold.instances.backups import LONGEST, begun
 from esewatch.fold.instances.log_disks import volume_levels
-from esewatch.fold.passes.passes import views_in
-from esewatch.fold.readings import current, fresh_until
+from esewatch.fold.readings import current
 from esewatch.fold.state.state import Database, Instance, Metered, State
 from esewatch.model import Batch, CountersSeen, Coverage, Event, SetBackedUp
 
@@ -83,8 +80,8 @@ class Replay:
     """Folds records in order of time and says which series changed when.
 
     `first` is the time of the first record in milliseconds, `step` the distance of
-    samples in milliseconds, `names` the metrics wanted. `judged_every`: milliseconds between two
-    judgements of all databases; without it nothing is judged.
+    samples in milliseconds, `names` the metrics wanted, `shown_from` the first time wanted in
+    milliseconds: what is judged long before it is not seen.
     """
 
     def __init__(
@@ -93,7 +90,7 @@ class Replay:
         first: int,
         step: int,
         names: Set[str],
-        judged_every: int | None = None,
+        shown_from: int = 0,
     ) -> None:
         self.folder = Folder(State(), settings)
         # As old as its first record: nothing in a replay is history to it.
@@ -116,9 +113,11 @@ class Replay:
         """By computer: free bytes of its volumes, as the instances show them."""
         self._instance: dict[tuple[str, str], Entity] = {}
         self._copied: dict[tuple[str, str], set[tuple[str, str]]] = {}
-        self._judged_every = judged_every
-        if judged_every is not None and not JUDGED.isdisjoint(names):
-            self._wake(ADVISED, -(-first // judged_every) * judged_every)
+        self._judging = (
+            None if JUDGED.isdisjoint(names) else JudgingTimes(max(first, shown_from - REMEMBERED))
+        )
+        if self._judging is not None:
+            self._wake(ADVISED, self._judging.begin)
 
     def changes(self, moments: Iterable[tuple[int, Batch]]) -> Iterator[SeriesChange]:
         """The changes of all series in order of time. `moments`: a time in milliseconds and all
@@ -129,8 +128,24 @@ class Replay:
                 yield from self._show(step, self._fallen_due(step))
             self.folder.fold(_SOURCE, batch)
             events = any(isinstance(record, _HEARD) for record in batch.records)
+            news = self._judging is not None and self._judging.is_news(
+                self.folder, batch.records, time
+            )
             dirty = self._dirty(time, events=events)
-            yield from self._show(time, dirty | self._fallen_due(time))
+            fallen_due = self._fallen_due(time)
+            judged = self._judged_now(time) if news else set()
+            yield from self._show(time, dirty | fallen_due | judged)
+        if self._judging is not None and self._judging.waits:
+            yield from self._show(time, {ADVISED})
+
+    def _judged_now(self, time: int) -> set[Entity]:
+        """The advice, where the news of `time` is not to wait for what follows it at once."""
+        assert self._judging is not None
+        later = self._judging.put_off(time)
+        if later is None:
+            return {ADVISED}
+        self._wake(ADVISED, min(later, self._due.get(ADVISED, later)))
+        return set()
 
     def _fallen_due(self, time: int) -> set[Entity]:
         """Entities that may have changed by time alone; expired databases are dropped."""
@@ -143,7 +158,7 @@ class Replay:
                 if entity[0] == "instance":
                     self._free.pop(entity[1], None)
                 found.add(entity)
-        if any(entity[0] in {"database", "sql_database"} for entity in found):
+        if any(entity[0] in {"advice", "database", "sql_database"} for entity in found):
             self.folder.expire(time / 1000)
         found |= self._instances_of(entity[1:] for entity in found if entity[0] == "database")
         return found | self._sharing_sets(found)
@@ -296,7 +311,8 @@ class Replay:
             # As of then no source is behind.
             seen = msgspec.structs.replace(state, sources={})
             judged = advise(seen, self.folder.settings, now)
-            passed = (self._judged_every or 0) / 1000
+            assert self._judging is not None
+            passed = self._judging.judged(self.folder, judged, now)
             details = of_instances(state, self.folder.settings, now)
             checks = judged_checks(seen, self.folder.settings, now)
             changed = restate(state, self.folder.settings, judged, details, passed, checks=checks)
@@ -360,14 +376,12 @@ class Replay:
 
     def _plan(self, entity: Entity, time: int) -> None:
         """Note the first step at which time alone changes the entity."""
-        if entity == ADVISED and self._judged_every is not None:
-            self._wake(entity, time + self._judged_every)
-            return
-        later = [
-            end
-            for end in ends(self.folder, entity, self._metered(entity), time / 1000)
-            if end >= time / 1000
-        ]
+        now = time / 1000
+        if entity == ADVISED and self._judging is not None:
+            own = self._judging.ends(self.folder, now)
+        else:
+            own = ends(self.folder, entity, self._metered(entity), now)
+        later = [end for end in own if end >= now]
         if not later:
             self._due.pop(entity, None)
             return
@@ -385,42 +399,3 @@ class Replay:
 def _names_no_database(instance: Instance) -> bool:
     """True if it may have backups that do not name the databases that they are of."""
     return bool(instance.backup_sets or instance.backup_events or instance.backup_totals)
-
-
-def ends(folder: Folder, entity: Entity, metered: Metered | None, now: float) -> Iterator[float]:
-    """Times (epoch seconds) at which its series change without further records. `metered` is the
-    part of the entity with counters, None without any."""
-    state, settings = folder.state, folder.settings
-    if entity[0] == "instance":
-        for level in volume_levels(state.hosts[entity[1]]).values():
-            yield fresh_until(level)
-    if metered is not None:
-        for level in metered.levels.values():
-            yield fresh_until(level)
-    elif entity[0] == "database":
-        database = state.databases.get(entity[1:])
-        if database is not None:
-            yield from _database_ends(folder, database, now)
-    elif entity[0] == "sql_database":
-        sql = state.sql_databases.get(entity[1:])
-        if sql is not None and rule_for(settings, *entity[1:]) is None:
-            yield sql.last_seen + settings.retention
-
-
-def _database_ends(folder: Folder, database: Database, now: float) -> Iterator[float]:
-    settings = folder.settings
-    if tier(database, settings) != "watched":
-        yield database.last_seen + settings.retention
-        return
-    window = window_for(settings, database.database, database.computer)
-    if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
-        opening = opening_at(window, now)
-        yield opening.end if opening is not None else next_opening(window, now).start
-    stale = stale_seconds(database, settings)
-    instance = folder.state.instances.get(instance_key(database))
-    since = begun(instance.backup_events) if instance is not None else None
-    if since is not None:
-        yield since + LONGEST
-    for view in views_in(folder.state, database).values():
-        if view.current is not None and view.running(now, stale):
-            yield view.current.last_event + stale
