@@ -10,9 +10,11 @@ import pytest
 
 from tests.rules import lint
 from tests.rules.expressions import (
+    ALERT_FILES,
     ROOT,
     RUNBOOKS,
     alerts,
+    document_of,
     name_and_severity,
     recorded,
     recording_rules,
@@ -32,6 +34,10 @@ FUNCTIONS = {
     *("printf", "query", "reReplaceAll", "sortByLabel", "urlquery", "value"),
 }
 """Those that Prometheus and vmalert 1.79 both have."""
+
+LONGEST = 300
+"""Characters of an expression that fits on a telephone. A longer one has a comment that begins with
+`Long:` and says why."""
 
 WORDS = 70
 """Of the longest that a description becomes, with one for each name: it is read on a phone."""
@@ -188,3 +194,15 @@ def test_each_link_of_a_runbook_leads_somewhere() -> None:
             assert target.startswith("https://") or (page.parent / target).is_file(), page.name
         for target in re.findall(r"\bdocs/[\w/.-]+\.(?:md|yml)", page.read_text()):
             assert (ROOT / target).is_file(), page.name
+
+
+def test_an_expression_that_fits_no_telephone_has_its_reason_beside_it() -> None:
+    missing, needless = [], []
+    for path in ALERT_FILES:
+        rules = [rule for group in document_of(path)["groups"] for rule in group["rules"]]
+        said = re.findall(r"((?: +#.*\n)*) +- alert: ", path.read_text())
+        for rule, comment in zip(rules, said, strict=True):
+            is_long, has_reason = len(rule["expr"]) > LONGEST, "# Long: " in comment
+            (missing if is_long else needless).extend([rule["alert"]] * (is_long != has_reason))
+
+    assert (missing, needless) == ([], [])
