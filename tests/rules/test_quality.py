@@ -1,5 +1,6 @@
 """Healthy months wake nobody; a month with a fault raises its alert, in time."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.harness import serving
+from tests.rules.expressions import ROOT, alerts
 from tests.rules.quality import backfill, page, replaying
 from tests.rules.quality.built import PAGES, background, controller, search
 from tests.rules.quality.engine_made import World, exchange
@@ -135,6 +137,26 @@ def test_a_month_that_is_not_as_it_should_be_is_told() -> None:
 
 def test_the_page_of_alerts_leads_to_their_runbooks() -> None:
     assert page.alerts_part().count("](../runbooks/") >= 40
+
+
+def test_the_page_of_alerts_tells_which_alert_carries_a_finding() -> None:
+    (first, *_, last) = page.alerts_part().rpartition("## Findings without an alert")
+    rows = dict(re.findall(r"^\| \[(\w+)\].* \| (`.*`) \| ", first, re.MULTILINE))
+
+    assert rows["EseVerificationOverdue"].startswith("`never_verified`, ")
+    assert rows["EsewatchComputerSilent"] == "`not_heard`"
+    assert rows["SqlserverCheckdbFailed"] == "`checkdb_aborted`, `checkdb_failed`"
+    assert "EseBadPageAdded" not in rows
+    assert "`cache_small`" in last
+    assert "`hung_io`" not in last
+
+
+def test_the_page_of_alerts_names_none_that_is_gone() -> None:
+    text = (ROOT / "docs" / "reference" / "alerts.md").read_text()
+
+    assert set(re.findall(r"\b(?:Ese|Sqlserver)[A-Za-z]+", text)) <= {
+        it["alert"] for it in alerts()
+    }
 
 
 def test_the_page_takes_new_verdicts_and_keeps_old_ones(

@@ -6,12 +6,18 @@ wrote; where there are none it stays as it is.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from tests.rules.expressions import ALERT_FILES, severities_of
+from esewatch.advice.alerts import FRESH, HELD
+from esewatch.advice.base.detail import DETAILS
+from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.checkdb import CHECK_FINDINGS
+from tests.rules.expressions import ALERT_FILES, alerts, severities_of
 from tests.rules.quality.month import DAYS
 from tests.rules.quality.trial import trial_part
 from tests.rules.quality.verdict import Verdict
@@ -30,25 +36,48 @@ Generated from `alerts/*.yml` and from the long tests; do not edit.
 Of two severities one holds at a time, or in Alertmanager the critical one inhibits the warning,
 but for pages, corruption, divergence, a failed recovery and a halted log.
 Some critical alerts outlive their agent. For both see [alertmanager](../alertmanager.md).
+
+"Findings" are those that a rule carries, by the label `finding` of `ese_finding`.
 """
 
 QUALITY = "## Quality"
+STATED = re.compile(r'\bese_finding\{finding="(\w+)"')
+"""A finding of which a rule asks by itself."""
 
 
 def alerts_part() -> str:
     """All alerts, a section for each file."""
     parts = [INTRODUCTION]
     for path in ALERT_FILES:
-        lines = ["| alert | severity | for | what |", "| --- | --- | --- | --- |"]
+        lines = ["| alert | severity | for | findings | what |", "| --- | --- | --- | --- | --- |"]
         for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
             for rule in group["rules"]:
                 link = f"[{rule['alert']}](../runbooks/{rule['alert']}.md)"
                 what = rule["annotations"]["summary"].replace("|", "\\|")
                 hold = rule.get("for", "–")
                 severity = ", ".join(severities_of(rule))
-                lines.append(f"| {link} | {severity} | {hold} | {what} |")
+                found = _in_code(findings_of(rule)) or "–"
+                lines.append(f"| {link} | {severity} | {hold} | {found} | {what} |")
         parts.append(f"## {path.stem.capitalize()}\n\n" + "\n".join(lines) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _without_alert()])
+
+
+def findings_of(rule: dict[str, Any]) -> list[str]:
+    """The findings that a rule carries, in the order of their names."""
+    name, expression = rule["alert"], rule["expr"]
+    carried = [*HELD.get(name, ()), *([FRESH[name]] if name in FRESH else ())]
+    names = {it for of in carried if f"{of.level}:ese_finding:" in expression for it in of.findings}
+    return sorted(names.union(STATED.findall(expression)))
+
+
+def _without_alert() -> str:
+    known: set[str] = {*FINDINGS, *DETAILS, *CHECK_FINDINGS}
+    told = sorted(known.difference(*map(findings_of, alerts())))
+    return f"## Findings without an alert\n\nThe pages and `advise` tell them: {_in_code(told)}.\n"
+
+
+def _in_code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def quality_part(verdicts: Sequence[Verdict]) -> str:
