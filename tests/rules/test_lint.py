@@ -197,7 +197,8 @@ def test_each_link_of_a_runbook_leads_somewhere() -> None:
 
 
 def test_an_expression_that_fits_no_telephone_has_its_reason_beside_it() -> None:
-    missing, needless = [], []
+    missing: list[str] = []
+    needless: list[str] = []
     for path in ALERT_FILES:
         rules = [rule for group in document_of(path)["groups"] for rule in group["rules"]]
         said = re.findall(r"((?: +#.*\n)*) +- alert: ", path.read_text())

@@ -108,7 +108,6 @@ def test_what_most_databases_never_have_begins_with_its_first_event() -> None:
     quiet = state_of(watched())
     assert not names(quiet) & {
         "ese_known_damage",
-        "ese_known_damage_not_fatal",
         "ese_known_bad_pages_found_in_history",
         "ese_page_error_events_total",
         "ese_hung_io_reports_total",
@@ -126,7 +125,6 @@ def test_damage_that_was_dealt_with_stays_with_0() -> None:
     )
 
     assert values(state_of(hurt), "ese_known_damage") == {"logical": 0}
-    assert values(state_of(hurt), "ese_known_damage_not_fatal") == {"": 0}
     observed = database(APP, process="app.exe", damage=hurt.damage, damage_mended=NOW - 30)
     assert values(state_of(observed), "ese_known_damage") == {}
 

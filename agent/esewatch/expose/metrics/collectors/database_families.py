@@ -16,7 +16,7 @@ from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.fold.passes.passes import TASKS, TaskSummary
-from esewatch.fold.state.acknowledgements import REPAIR, failure, up_to
+from esewatch.fold.state.acknowledgements import failure, up_to
 from esewatch.fold.state.damage import NOT_FATAL, known_damage
 from esewatch.fold.state.state import (
     UNLOCATED,
@@ -78,9 +78,6 @@ def add_database(
     for what, count in database.page_scan.items():
         out.add(f"ese_page_scan_{what}_total", labels, count)
     _add_slow_io(out, labels, database, zero_born=watched)
-    repaired = database.patched_last > up_to(database, REPAIR)
-    patched = database.patched_last if repaired else None
-    out.add("ese_page_patched_last_timestamp_seconds", labels, patched)
     if not watched:
         return
     for task in sorted(TASKS):
@@ -149,13 +146,10 @@ def _add_damage(
     gone."""
     counts: dict[str, int] = {kind: known[kind].count if kind in known else 0 for kind in had}
     counts.update((kind, damage.count) for kind, damage in known.items())
-    mild = counts.pop(NOT_FATAL, None)
-    if mild is not None:
-        counts["logical"] = counts.get("logical", 0) + mild
+    if NOT_FATAL in counts:
+        counts["logical"] = counts.get("logical", 0) + counts.pop(NOT_FATAL)
     for kind, count in sorted(counts.items()):
         out.add("ese_known_damage", {**labels, "kind": kind}, count)
-    if "logical" in counts:
-        out.add("ese_known_damage_not_fatal", labels, mild or 0)
 
 
 def _add_info(

@@ -180,17 +180,12 @@ gauge ese_known_bad_page_last_number D
 gauge ese_known_damage D kind
   Unresolved reports of damage without a bad checksum, of kinds that were ever reported; kind:
   {names(EXPOSED_KINDS)}. From {DAMAGE_EVENTS}.
-gauge ese_known_damage_not_fatal D
-  The part of ese_known_damage of kind logical that the engine calls not fatal. From event 447.
 gauge ese_header_bad_checksums D
   Bad checksums that the database header has counted. From {HEADER}.
 gauge ese_header_corrected D
   Pages that the engine corrected, as the database header has counted. From {HEADER}.
 gauge ese_header_correction_failed D
   Pages that the engine could not correct, as the database header has counted. From {HEADER}.
-gauge ese_page_patched_last_timestamp_seconds D
-  Time at which the engine last repaired a page from another copy, until an `ack`. From
-  {events_text(integrity.REPAIR_EVENTS)}.
 gauge ese_last_full_verification_timestamp_seconds D by
   Time at which every page was last verified as good; absent means never. From complete scans
   without a bad page ({events_text(SCANS)}), page scans, streaming backups (events 210, 213, 220,
