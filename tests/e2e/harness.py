@@ -399,12 +399,14 @@ def start_prometheus(
     replica: str = "",
     write_to: str = "",
     written: Sequence[Mapping[str, Any]] = (WITHOUT_REPLICA,),
+    program: str = "",
 ) -> Iterator[Prometheus]:
     """A Prometheus that scrapes `targets` as job `esewatch` each `seconds`, with the shipped rules.
 
     `faster`: how much shorter alerts have to hold (hold_of). `shorter`: what is put in the place
     of times that expressions look back. `replica`: its name among those that do the same.
-    `write_to`: the store that gets all samples, relabelled by `written`.
+    `write_to`: the store that gets all samples, relabelled by `written`. `program`: its path, where
+    it is not the installed one.
     """
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
@@ -430,7 +432,7 @@ def start_prometheus(
     file = folder / "prometheus.yml"
     file.write_text(yaml.safe_dump(config))
     command: list[str | Path] = [
-        require("prometheus"),
+        program or require("prometheus"),
         f"--config.file={file}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address=127.0.0.1:{port}",

@@ -33,9 +33,10 @@ class Site(NamedTuple):
 
 
 class Stage:
-    """Starts the servers of a test; they end with it."""
+    """Starts the servers of a test; they end with it. `prometheus`: path of the program."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, prometheus: str) -> None:
+        self._prometheus = prometheus
         self._folder = folder
         self._stack = stack
 
@@ -45,7 +46,6 @@ class Stage:
         webhook = enter(start_webhook())
         alertmanager = enter(start_alertmanager(self._folder / "alertmanager", webhook))
         agent = enter(start_agent(self._folder / "agent", {"sources": list(sources), **settings}))
-        prometheus = enter(
-            start_prometheus(self._folder / "prometheus", [agent.address], alertmanager, faster)
-        )
+        folder, targets, program = self._folder / "prometheus", [agent.address], self._prometheus
+        prometheus = enter(start_prometheus(folder, targets, alertmanager, faster, program=program))
         return Site(agent, prometheus, webhook)

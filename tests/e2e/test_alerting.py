@@ -92,6 +92,9 @@ def test_the_ratio_is_that_of_the_sums_in_the_counter_log(stage: Stage, tmp_path
     prometheus.wait_for_value('esewatch_perf_object_present{name="Online Defrag"}', 1)
 
 
+@pytest.mark.parametrize(
+    "stage", ["installed", pytest.param("newest", marks=pytest.mark.slow)], indirect=True
+)
 def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
     stage: Stage, tmp_path: Path
 ) -> None:
@@ -132,6 +135,8 @@ def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
     prometheus.wait_for_value("up", 1)
     agent.kill()
     prometheus.wait_for_value("up", 0)
+    prometheus.wait_for_evaluations(5)
+    assert firing_names(prometheus) == {"EseKnownBadPage"}
     agent.start()
     prometheus.wait_for_value("up", 1)
     prometheus.wait_for_evaluations(3)
