@@ -1,4 +1,4 @@
-"""When a replay judges all databases: where something changes, and hourly.
+"""The times at which a replay judges all databases: where something changes, and hourly.
 
 A judgement costs milliseconds for each database, and much of it moves with time alone. So it is
 made where a record, a deadline or a window changes something; otherwise an hour after the last.
