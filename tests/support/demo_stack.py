@@ -101,7 +101,7 @@ def load(folder: Path, instance: str) -> None:
         *(sys.executable, "-m", "esewatch", "replay", *map(str, sorted(logs))),
         *("--config.file", str(folder / "esewatch.yml"), "--start", f"{start:%Y-%m-%d}"),
         *("--match", "|".join(sorted(backfill.unrecorded(asked)))),
-        *("--advice", "6h", "-o", str(past / "past.om")),
+        *("-o", str(past / "past.om")),
     ]
     # 1: something is wrong with a database, as it should be here.
     if subprocess.run(replay, check=False).returncode > 1:
