@@ -68,7 +68,7 @@ def test_advise_has_an_object_for_each_instance(
         "bytes": 88464866402,
         "bytes_per_second": 10155535,
     }
-    assert "as of their last record, 2007-06-20" in err
+    assert "as of its last record, 2007-06-20" in err
 
 
 def test_people_get_the_sets_and_what_slows(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ def test_the_page_shows_the_advice_as_of_the_last_record(
     main(["advise", *inputs])
     out, err = capsys.readouterr()
     assert "SG06" in out
-    moment = err.partition("ex01 as of their last record, ")[2].partition(" UTC")[0]
+    moment = err.partition("ex01 as of its last record, ")[2].partition(" UTC")[0]
 
     main(["report", *inputs, "-o", str(tmp_path / "report.html")])
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))

@@ -104,7 +104,7 @@ def test_advise_says_that_the_times_are_missing(
     assert found["reasons"][0] == (
         f"Online defragmentation completed ({TOLD}), but its events have no time."
     )
-    assert "ex01 as of now: their events have no time" in err
+    assert "ex01 as of now: its events have no time" in err
 
 
 def test_a_store_of_2007_with_its_scan_has_it_in_the_window(tmp_path: Path) -> None:

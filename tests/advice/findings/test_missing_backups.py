@@ -274,8 +274,9 @@ def test_of_what_is_off_for_14_days_it_is_information_by_the_calendar() -> None:
     (found,) = [each for each in of.details if each.finding == "backup_missing"]
     assert (found.severity, found.sentence) == (
         "info",
-        "no backup of it has completed for 16 days (last at 2007-07-06 13:20 UTC), of which it"
-        " was at work for 25 h; the limit is 36 h; where none is needed, set backup_within: never",
+        "no backup of it has completed for 16 days (last at 2007-07-06 13:20 UTC), of which its"
+        " computer was on for 25 h; the limit is 36 h; where none is needed, set backup_within:"
+        " never",
     )
 
 

@@ -124,11 +124,19 @@ def test_a_background_scan_that_did_not_start_again_is_late_too() -> None:
 
     assert advice.rule == "scan_late"
     assert advice.reasons[1].startswith(
-        f"The last pass ended at {moment(NOON - 46 * DAY)}, and it "
+        f"The last pass ended at {moment(NOON - 46 * DAY)}, and its computer was on for 46 days"
+        " since; the deadline is 7 days"
     )
-    assert "was at work for 46 days since; the deadline is 7 days" in advice.reasons[1]
     off = [(NOON - 40 * DAY, NOON - HOUR)]
     assert judged("background", checksum_passes=[done], off=off).rule == "background"
+
+
+def test_nothing_is_said_to_be_since_a_scan_that_ended_at_this_moment() -> None:
+    done = one_pass(NOON - 4 * DAY, NOON, task="checksum")
+
+    advice = judged("background", checksum_passes=[done], size_bytes=1e9, page_size=32768)
+
+    assert advice.reasons[1].startswith(f"The last pass ended at {moment(NOON)}; the deadline is")
 
 
 def test_a_background_scan_that_failed_is_not_said_to_be_running() -> None:

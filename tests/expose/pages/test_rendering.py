@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.detail import Detail
+from esewatch.advice.base.finding import Finding, not_heard
 from esewatch.advice.blind_places import Blind
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
@@ -301,6 +302,23 @@ def test_a_forecast_stands_against_its_deadline() -> None:
     free = Forecast(task="checksum", p50=NOW, p90=NOW + 60)
     assert "done by 2007-06-26 23:21 (90 %)" in advised(forecasts=(free,))
     assert "done by" not in advised(forecasts=(Forecast(task="defrag", deadline=NOW),))
+
+
+def test_what_no_finding_sums_up_is_said_where_it_leads_to_its_runbook() -> None:
+    missing = Detail("backup_missing", "warning", "no backup of it has completed for 9 days")
+    found = advise(example(), default_settings(), NOW)
+    advice = [msgspec.structs.replace(each, details=(missing,)) for each in found]
+    page = Page(status_html(example(), advice=advice))
+    assert "no backup of it has completed for 9 days" in page.text
+    assert any(url.startswith("/runbooks/EseBackupMissing") for url in page.urls)
+
+
+def test_a_zero_of_a_computer_that_is_not_heard_is_no_zero() -> None:
+    found = advise(example(), default_settings(), NOW)
+    silent = not_heard(NOW - 20 * DAY, 14 * DAY, "warning", stopped=False)
+    advice = [told_of(each, silent, verdict="blind") for each in found]
+    assert "Known bad pages 0" in Page(status_html(example(), advice=found)).text
+    assert "Known bad pages 0" not in Page(status_html(example(), advice=advice)).text
 
 
 def test_a_finding_leads_to_its_runbook_where_there_is_one() -> None:

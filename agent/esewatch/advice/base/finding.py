@@ -262,8 +262,9 @@ def not_heard(
     return Finding(
         "not_heard",
         f"nothing was read of its computer since {moment(last)}{clean}, for more than"
-        f" {span(after)}, so its state is unknown: see whether it runs and whether its log still"
-        " arrives; if it is gone for good, write retired: true for it under computers",
+        f" {span(after)}, so its state is unknown: check that it runs and that its log"
+        " arrives; if it is gone for good, set retired: true for it under computers in the"
+        " configuration",
         severity=severity,
         since=last,
     )

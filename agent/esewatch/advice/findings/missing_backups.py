@@ -133,7 +133,7 @@ def _backup_missing(found: Unsaved, *, replicated: bool) -> Detail:
     subject = "it, or of a copy of it that is read here," if replicated else "it"
     last = f"last at {moment(found.last)}" if found.last else "none is known"
     missed = found.at_work > found.allowed
-    off = "" if missed else f", of which it was at work for {span(found.at_work)}"
+    off = "" if missed else f", of which its computer was on for {span(found.at_work)}"
     return Detail(
         "backup_missing",
         "warning" if missed else "info",

@@ -108,9 +108,8 @@ def _background(history: History, policy: Policy, now: float) -> Remark:
         return Remark("background", (about, "The start of its scan is not known."))
     passed = at_work(history.off, since, now)
     if since == last:
-        took = (
-            f"The last pass ended at {moment(since)}, and it was at work for {span(passed)} since"
-        )
+        later = f", and its computer was on for {span(passed)} since" if passed else ""
+        took = f"The last pass ended at {moment(since)}{later}"
     elif running is not None and running.interrupted and running.last_event in history.failures:
         failed = moment(running.last_event)
         took = f"The pass that began {span(passed)} ago ended with an error at {failed}"

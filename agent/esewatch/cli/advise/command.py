@@ -140,9 +140,10 @@ def _told(
 def _say_when(group: ComputerGroup, now: float) -> None:
     named = [*group.computers[:NAMED], *(["others"] if len(group.computers) > NAMED else [])]
     age = age_text(group.time, now)
-    when = f"as of their last record, {moment(group.time)}{f', {age} ago' if age else ''}"
+    whose = "their" if len(group.computers) > 1 else "its"
+    when = f"as of {whose} last record, {moment(group.time)}{f', {age} ago' if age else ''}"
     if not group.dated:
-        when = "as of now: their events have no time, so ages and advice are not available"
+        when = f"as of now: {whose} events have no time, so ages and advice are not available"
     print(f"esewatch: {visible(listed(named))} {when}", file=sys.stderr)
 
 
