@@ -346,6 +346,7 @@ def cost() -> list[Panel]:
                 )
             ],
             hidden=("job",),
+            widths={"Running since": 170},
             height=9,
             span=12,
         ),

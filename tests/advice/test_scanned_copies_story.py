@@ -32,10 +32,7 @@ SETTINGS = Settings(
 ROLE_CONFIGURED = msgspec.structs.replace(
     SETTINGS, databases=[DatabaseRule(match="*", name="a", role="passive")]
 )
-RULES = [
-    str(ROOT / name)
-    for name in ("rules/esewatch.rules.yml", "rules/findings.rules.yml", "alerts/verification.yml")
-]
+RULES = [str(ROOT / name) for name in ("rules/findings.rules.yml", "alerts/verification.yml")]
 Told = set[tuple[str, str]]
 """Computers and findings."""
 DAYS = 15.0

@@ -1,4 +1,4 @@
-"""A Prometheus with the months of all stories, and with what rules record of them.
+"""A Prometheus with the months of all stories, what rules record of them and what fires.
 
 What the joins of docs/reference/metrics.md ask for is there too.
 """
@@ -26,5 +26,6 @@ def served_months(folder: Path, told: Sequence[Story]) -> Iterator[Prometheus]:
     backfill.load(text, data)
     text.unlink()
     backfill.record(folder, data, SINCE, END, asked | backfill.asked_by_alerts())
+    backfill.tell(folder, data, SINCE, END)
     with serving(folder, data) as server:
         yield server

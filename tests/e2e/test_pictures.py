@@ -57,6 +57,14 @@ def test_a_panel_with_data_draws_it_and_one_without_has_a_sentence(
     assert {title: states[title] for title in wanted} == wanted
 
 
+def test_what_fires_is_on_the_first_board_beside_its_numbers(boards: dict[str, Drawn]) -> None:
+    said = {panel.title: panel for panel in boards["esewatch-fleet"].seen}
+
+    assert said["Copies with bad pages or damage"].text.split()[-1] == "1"
+    assert said["Alerts that fire"].state == "drawn"
+    assert "EseKnownBadPage" in said["Alerts that fire"].text
+
+
 @each_board
 def test_what_is_in_no_package_is_said_to_be_not_drawn(
     board: Json, boards: dict[str, Drawn]

@@ -102,6 +102,30 @@ def fired(prometheus: Prometheus, first: float, last: float) -> list[Fired]:
     ]
 
 
+def tell(folder: Path, data: Path, first: float, last: float) -> None:
+    """Add what Prometheus writes of alerts that fire to `data`, where all is that they ask for."""
+    with serving(folder, data) as prometheus:
+        found = fired(prometheus, first, last)
+    file = folder / "alerts.om"
+    holds = {rule["alert"]: seconds_of(rule.get("for", "0s")) for rule in alerts()}
+    with file.open("w", encoding="utf-8", newline="\n") as text:
+        for name in ("ALERTS", "ALERTS_FOR_STATE"):
+            text.write(f"# TYPE {name} gauge\n")
+            for alert, severity, labels, when in found:
+                told = {**labels, "alertname": alert, "severity": severity}
+                value: float = 1
+                if name == "ALERTS":
+                    told["alertstate"] = "firing"
+                else:
+                    value = when.start - holds[alert]
+                listed = ",".join(f"{key}={json.dumps(told[key])}" for key in sorted(told))
+                for time in range(int(when.start), int(when.end) + 1, STEP):
+                    text.write(f"{name}{{{listed}}} {value:.0f} {time}\n")
+        text.write("# EOF\n")
+    load(file, data)
+    file.unlink()
+
+
 def _fired(prometheus: Prometheus, rule: dict[str, Any], times: range) -> Iterator[Fired]:
     present: dict[tuple[tuple[str, str], ...], set[int]] = {}
     for begin in range(0, len(times), MOST_POINTS):
