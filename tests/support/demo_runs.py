@@ -72,6 +72,8 @@ def in_lines(folder: Path, *, fast: bool = False) -> Run:
     )
     lines = [each for each in _LINE.findall(done.stdout) if each[1] in TITLES]
     said = [f"on stderr: {done.stderr.strip()}"] if done.stderr else []
+    if not done.returncode and f" s  all {len(TITLES)} stories seen\n" not in done.stdout:
+        said.append("that all were seen is not said")
     seconds = [int(each[0]) for each in lines]
     return Run(
         done.returncode, min(seconds, default=0), max(seconds, default=0),

@@ -294,6 +294,7 @@ def _watch_in_lines(
             told.add(title)
             print(f"{demo.elapsed:4.0f} s  {title}: {demo.sentence(title)}", flush=True)
         if not demo.told.missing:
+            print(f"{demo.elapsed:4.0f} s  all {len(told)} stories seen", flush=True)
             return 0
     missing = "; ".join(demo.told.missing)
     why = f" ({demo.said})" if demo.full is None and demo.said else ""
