@@ -418,7 +418,7 @@ def windows() -> list[Panel]:
             hidden=("job", "instance"),
             links={"Database": [to_database("__data.fields"), to_status_page("__data.fields")]},
             says={"Advice": ACTIONS, "Because": REASONS},
-            widths={"Advice": 190, "Because": 360, "Database": 280},
+            widths={"Advice": 190, "Because": 360, "Confidence": 115, "Database": 280},
         )
     ]
 
