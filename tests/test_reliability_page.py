@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from esewatch.config import Settings
-from esewatch.expose.http import app, connections, requests
-from esewatch.expose.http.server import Limits
+from esewatch.expose.http import app, connection, requests
+from esewatch.expose.http.connection import Limits
 from esewatch.fold.databases import integrity
 from esewatch.fold.identity import dropped_names, identity
 from esewatch.journal import quarantine
@@ -37,9 +37,9 @@ IN_USE = {
     "bytes of a line": f"{text_file.LONGEST // MIB} MiB",
     "bytes of an answer": f"{scrape.MAX_BYTES // MIB} MiB",
     "counters of an answer": f"{exporter.MAX_READINGS:,}",
-    "bytes of the body": f"{app.MAX_BODY // KIB} KiB, of {app.BODIES_AT_ONCE} at once",
+    "bytes of the body": f"{requests.MAX_BODY // KIB} KiB, of {app.BODIES_AT_ONCE} at once",
     "bytes of a refused body": f"{requests.DROPPED // MIB} MiB, within 10 s",
-    "bytes of a client that wait": f"{connections.AHEAD // KIB} KiB",
+    "bytes of a client that wait": f"{connection.AHEAD // KIB} KiB",
     "bytes of records set aside": f"{quarantine.MAX_BYTES // MIB} MiB",
 }
 
@@ -73,4 +73,4 @@ def test_the_limits_are_those_in_use() -> None:
         (found,) = [shown[name] for name in shown if name.startswith(begin)]
         assert found == value or found.startswith(f"{value} ("), begin
     assert f"all but {log_limiter.LINES} of one source" in PROMISES
-    assert f"| the oldest | {Limits().connections} |" in PROMISES
+    assert f" | {Limits().connections}, of one address {Limits().of_a_peer} |" in PROMISES

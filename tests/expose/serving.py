@@ -14,7 +14,8 @@ from esewatch.advice.judgement import Judgement
 from esewatch.config import default_settings
 from esewatch.daemon.page_cache import PageCache
 from esewatch.expose.http.app import App
-from esewatch.expose.http.server import HttpServer, Limits
+from esewatch.expose.http.connection import Limits
+from esewatch.expose.http.server import HttpServer
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.expose.metrics.snapshot import Snapshot, families
 from esewatch.expose.pages.database_page import DatabasePage
@@ -90,11 +91,10 @@ def serving(
     *,
     limits: Limits | None = None,
     runbooks: Runbooks | None = None,
-    body_seconds: float = 10.0,
     web: WebConfiguration | None = None,
 ) -> Iterator[HttpServer]:
     """The server, until the end of the block."""
-    app = App(view or FakeDaemon(), runbooks=runbooks, body_seconds=body_seconds, web=web)
+    app = App(view or FakeDaemon(), runbooks=runbooks, web=web)
     server = HttpServer(app, "127.0.0.1:0", limits, web.tls if web is not None else None)
     server.start()
     try:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from esewatch.expose.http.server import Limits
+from esewatch.expose.http.connection import Limits
 from esewatch.expose.http.web import WebConfiguration
 from tests.expose.serving import FakeDaemon, serving
 

@@ -18,8 +18,9 @@ import pytest
 from esewatch.advice.advise import advise
 from esewatch.config import default_settings
 from esewatch.expose.advice_json import advice_object
-from esewatch.expose.http.app import MAX_BODY, PAGES_AT_ONCE
-from esewatch.expose.http.requests import DROPPED
+from esewatch.expose.http.app import PAGES_AT_ONCE
+from esewatch.expose.http.connection import Limits
+from esewatch.expose.http.requests import DROPPED, MAX_BODY
 from esewatch.expose.http.server import HttpServer
 from esewatch.expose.pages.database_table import computer_link, database_link
 from esewatch.expose.pages.overview import Overview
@@ -463,7 +464,7 @@ def test_a_body_that_nobody_wants_is_not_waited_for() -> None:
         (b"/api/v1/ack", b"X-Esewatch: 1\r\n"): b"415",
         (b"/api/v1/ack", b"X-Esewatch: 1\r\nOrigin: null\r\n"): b"403",
     }
-    with serving(body_seconds=1000.0) as running:
+    with serving(limits=Limits(body_seconds=1000.0)) as running:
         for (path, more), status in refused.items():
             with connect(running) as client:
                 client.sendall(head % (path, more))
@@ -515,7 +516,7 @@ def test_no_more_than_1_mib_of_a_refused_body_is_dropped(server: HttpServer) -> 
 
 
 def test_a_refused_body_that_stops_is_waited_for_no_longer_than_any() -> None:
-    with serving(body_seconds=0.2) as running, connect(running) as client:
+    with serving(limits=Limits(body_seconds=0.2)) as running, connect(running) as client:
         client.sendall(b"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n{")
         answer = b""
         while part := client.recv(65536):

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from esewatch.expose.http.app import PAGES_AT_ONCE, App
-from esewatch.expose.http.connections import Connection, ConnectionLimits
-from esewatch.expose.http.server import THREADS, HttpServer, Limits, format_address, parse_address
+from esewatch.expose.http.app import PAGES_AT_ONCE, THREADS, App
+from esewatch.expose.http.connection import Connection, Door, Limits
+from esewatch.expose.http.server import HttpServer, format_address, parse_address
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
 from tests.expose.serving import (
@@ -130,9 +130,9 @@ def test_an_answer_that_finds_no_memory_ends_the_process(
         raise MemoryError
 
     monkeypatch.setattr(App, "_answer", no_memory)
-    with serving() as server, crashing() as ends:
-        ask(server, path)
-        assert ends == [70]
+    with serving() as server, crashing() as ends, connect(server) as client:
+        client.sendall(b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode())
+        assert wait_until(lambda: ends == [70])
 
 
 def test_the_end_comes_soon_while_clients_hold_on(caplog: pytest.LogCaptureFixture) -> None:
@@ -193,7 +193,7 @@ def test_the_oldest_connection_gives_way_when_there_are_too_many() -> None:
 
 
 def test_a_body_that_trickles_is_cut_off() -> None:
-    with serving(body_seconds=0.5) as server, connect(server) as client:
+    with serving(limits=Limits(body_seconds=0.5)) as server, connect(server) as client:
         client.sendall(
             b"POST /api/v1/ack HTTP/1.1\r\nHost: localhost\r\nX-Esewatch: 1\r\n"
             b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
@@ -236,15 +236,14 @@ def test_a_part_of_an_answer_does_not_wait_for_the_one_before(
 ) -> None:
     """Nagle's algorithm is off: with it each answer on a kept connection takes 40 ms."""
     found = []
-    opened = ConnectionLimits.opened
+    admit = Door.admit
 
-    def note(limits: ConnectionLimits, connection: Connection) -> None:
-        assert connection._transport is not None
+    def note(door: Door, connection: Connection) -> bool:
         own = connection._transport.get_extra_info("socket")
         found.append(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-        opened(limits, connection)
+        return admit(door, connection)
 
-    monkeypatch.setattr(ConnectionLimits, "opened", note)
+    monkeypatch.setattr(Door, "admit", note)
     with serving() as server:
         assert ask(server, "/metrics").status == 200
     assert len(found) == 1

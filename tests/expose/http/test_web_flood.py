@@ -16,7 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from esewatch.expose.http.server import HttpServer, Limits
+from esewatch.expose.http.connection import Limits
+from esewatch.expose.http.server import HttpServer
 from esewatch.expose.http.web import WebConfiguration
 from tests.expose.raw_http import HELLO, SEEDS, mutated
 from tests.expose.serving import ask, connect, serving

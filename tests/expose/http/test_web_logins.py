@@ -258,6 +258,26 @@ def test_one_address_leaves_places_to_others() -> None:
     asyncio.run(work(Logins()))
 
 
+def test_a_client_that_goes_keeps_its_place_until_its_login_is_checked() -> None:
+    go = threading.Event()
+
+    def check(password: bytes, hashed_password: bytes) -> bool:
+        return go.wait(PATIENCE)
+
+    async def work(logins: Logins) -> None:
+        header = basic("a", "wrong")["Authorization"]
+        for status in (None, None, None, None, 429):
+            login = logins.admit(header, "10.0.0.1", {"a": "$2b$04$"}, check)
+            waiting = asyncio.create_task(login)
+            await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert (None if waiting.cancelled() else _status(waiting)) == status
+        go.set()
+
+    asyncio.run(work(Logins()))
+
+
 def _status(task: "asyncio.Task[None]") -> int:
     error = task.exception()
     assert isinstance(error, RefusedError)

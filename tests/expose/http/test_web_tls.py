@@ -11,7 +11,7 @@ import pytest
 
 from esewatch.config.web import load_web
 from esewatch.expose.http import tls as tls_module
-from esewatch.expose.http.server import Limits
+from esewatch.expose.http.connection import Limits
 from esewatch.expose.http.tls import Tls, tls_of
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.model import ConfigError

@@ -1,13 +1,13 @@
-"""The HTTP side: an ASGI application over a view of the daemon.
+"""The HTTP side: answers made of a view of the daemon.
 
 Reading is open to everybody who reaches the address. Requests that change something (`forget`,
 `ack`, reload) are accepted from this machine only, see `requests`.
 """
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ import msgspec
 from esewatch import crash
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.formatting import iso_time
+from esewatch.expose.http.connection import ReadBody
 from esewatch.expose.http.database_list import (
     list_csv,
     list_page,
@@ -27,9 +28,6 @@ from esewatch.expose.http.database_list import (
 from esewatch.expose.http.requests import (
     JOURNAL_HEADER,
     JSON,
-    Incoming,
-    Message,
-    Receive,
     RefusedError,
     Request,
     Response,
@@ -100,17 +98,11 @@ if TYPE_CHECKING:  # what few have costs the others no memory
 
 log = logging.getLogger(__name__)
 
-MAX_BODY = 64 * 1024
-"""Five times an `ack` of the 1,000 bad pages that are kept of a database."""
-TOO_LARGE = "The request's body is larger than 64 KiB."
 BODIES_AT_ONCE = 8
-CHUNK = 64 * 1024
-"""Bytes given to the server at once: the memory that a client that does not read occupies."""
-
+THREADS = 6
+"""Threads that make answers."""
 PAGES_AT_ONCE = 4
-"""Fewer than the server has threads: pages may wait for the reading thread, a scrape never does."""
-
-Send = Callable[[Message], Awaitable[None]]
+"""Fewer than there are threads: pages may wait for the reading thread, a scrape never does."""
 
 HTML = "text/html; charset=utf-8"
 CONTENT_POLICY = (
@@ -135,23 +127,20 @@ Body = TypeVar("Body", _Forget, _Ack)
 
 
 class App:
-    """The ASGI application. `body_seconds` is the time limit for a request's body. `web` decides
-    who may ask, for any page; None: everybody."""
+    """The answers to requests. `web` decides who may ask, for any page; None: everybody."""
 
     def __init__(
         self,
         view: DaemonView,
         *,
         runbooks: Runbooks | None = None,
-        body_seconds: float = 10.0,
         web: "WebConfiguration | None" = None,
     ) -> None:
         self._view = view
         self._web = web
         self._runbooks = runbooks or Runbooks()
-        self._body_seconds = body_seconds
-        self._pages: asyncio.Semaphore
-        self._bodies: asyncio.Semaphore
+        self._threads = ThreadPoolExecutor(THREADS)
+        self.begin()
         self._get: dict[str, Handler] = {
             "/": self._status,
             "/database": self._database,
@@ -165,66 +154,36 @@ class App:
         self._health: dict[str, Handler] = {"/-/healthy": _healthy, "/-/ready": self._ready}
         self._post: dict[str, Handler] = {"/api/v1/forget": self._forget, "/api/v1/ack": self._ack}
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One connection's request, or the start and end of the server."""
-        if scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            # Of this event loop: a server that begins again has another one.
-            self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
-            self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
-            stage = ""
-            while stage != "lifespan.shutdown":
-                stage = (await receive())["type"]
-                await send({"type": f"{stage}.complete"})
-        else:
-            await send({"type": "websocket.close"})
+    def begin(self) -> None:
+        """A server begins, or begins again: what waits is of its event loop."""
+        self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
+        self._scrapes = asyncio.Semaphore(THREADS - PAGES_AT_ONCE)
+        self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
 
-    async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
-        incoming = Incoming(receive)
+    async def answer(self, request: Request, body: ReadBody) -> Response:
+        """The answer, with all its headers; `body` reads the request's."""
         try:
-            request = await self._head(scope)
-            response = await self._answer(request, incoming)
-        except ConnectionAbortedError:
-            return
+            if self._web is not None:
+                await self._web.admit(request.headers, request.client)
+            response = await self._answer(request, body)
         except RefusedError as refused:
-            response = _refusal(refused)
+            return self.refusal(refused)
         except Exception as error:
             crash.if_short(error)
-            log.exception("%s %s failed", scope["method"], scope["path"][:200])
-            response = _refusal(
+            log.exception("%s %s failed", request.method, request.path[:200])
+            return self.refusal(
                 RefusedError(500, "This page failed. The log of esewatch says why.")
             )
-        log.debug("%s %s %d", scope["method"], scope["path"][:200], response.status)
-        await self._respond(response, incoming, send)
+        return _with_headers(response, self._headers(response))
 
-    async def _respond(self, response: Response, incoming: Incoming, send: Send) -> None:
-        # The rest of the request must be read, or the server and this code wait for each other.
-        gone = asyncio.create_task(incoming.drop())
-        sent = asyncio.create_task(self._send(response, incoming, send))
-        try:
-            await asyncio.wait((gone, sent), return_when=asyncio.FIRST_COMPLETED)
-            if sent.done():
-                sent.result()
-        finally:
-            gone.cancel()
-            sent.cancel()
-
-    async def _send(self, response: Response, incoming: Incoming, send: Send) -> None:
-        """Send the whole answer at once; its end when no more of the request is awaited."""
-        headers = [
-            (name.encode("latin-1"), value.encode("latin-1"))
-            for name, value in self._headers(response).items()
-        ]
-        status, body = response.status, response.body
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        for start in range(0, len(body), CHUNK):
-            chunk = body[start : start + CHUNK]
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._body_seconds):
-                await incoming.over.wait()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    def refusal(self, refused: RefusedError) -> Response:
+        """The answer to what is refused: one sentence."""
+        sentence = " ".join(str(refused).split())
+        body = f"{refused.status} {HTTPStatus(refused.status).phrase}: {sentence}\n"
+        response = Response(
+            body=body.encode("utf-8", "replace"), status=refused.status, headers=refused.headers
+        )
+        return _with_headers(response, self._headers(response))
 
     def _headers(self, response: Response) -> dict[str, str]:
         headers = {
@@ -238,49 +197,14 @@ class App:
             self._web.add_headers(headers)
         return headers
 
-    async def _head(self, scope: Message) -> Request:
-        if scope["http_version"] not in ("1.0", "1.1"):
-            # Over HTTP/2 one connection could ask for many large answers and read none.
-            raise RefusedError(400, "This server speaks HTTP/1.1.")
-        headers: dict[str, str] = {}
-        for raw_name, raw_value in scope["headers"]:
-            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-            headers[name] = f"{headers[name]}, {value}" if name in headers else value
-        client = str(scope["client"][0]) if scope.get("client") else ""
-        if self._web is not None:
-            await self._web.admit(headers, client)
-        return Request(
-            method=scope["method"],
-            path=scope["path"],
-            query=scope["query_string"],
-            headers=headers,
-            client=client,
-        )
-
-    async def _read_body(self, headers: Mapping[str, str], incoming: Incoming) -> bytes:
-        """Read the body of a request that is valid so far. A few at once: they take memory."""
-        length = headers.get("content-length", "")
-        if length.isdecimal() and int(length[:20]) > MAX_BODY:
-            raise RefusedError(413, TOO_LARGE)
-        body = bytearray()
-        try:
-            async with asyncio.timeout(self._body_seconds):
-                while not incoming.over.is_set():
-                    body += await incoming.part()
-                    if len(body) > MAX_BODY:
-                        raise RefusedError(413, TOO_LARGE)
-            return bytes(body)
-        except TimeoutError:
-            raise RefusedError(408, "The request's body did not arrive in time.") from None
-
-    async def _answer(self, request: Request, incoming: Incoming) -> Response:
+    async def _answer(self, request: Request, body: ReadBody) -> Response:
         if (health := self._health.get(request.path)) is not None:
             must_be(request, "GET", "HEAD")
             return health(request)
         if request.path == "/-/reload":
             must_be(request, "POST")
             must_be_local(request)
-            return await self._in_turn(self._reload, request)
+            return await self._in_turn(self._pages, self._reload, request)
         if (post := self._post.get(request.path)) is not None:
             must_be(request, "POST")
             must_be_local(request)
@@ -288,21 +212,25 @@ class App:
             if self._bodies.locked():
                 raise RefusedError(503, "Too many requests with a body at once. Try again.")
             async with self._bodies:
-                body = await self._read_body(request.headers, incoming)
-            return await self._in_turn(post, msgspec.structs.replace(request, body=body))
+                whole = msgspec.structs.replace(request, body=await body())
+            return await self._in_turn(self._pages, post, whole)
         get = self._get.get(request.path)
         if get is None and request.path.startswith("/runbooks"):
             get = self._runbook
         if get is None:
             raise RefusedError(404, "There is no such page. Start at /")
         must_be(request, "GET", "HEAD")
-        if request.path == "/metrics":
-            return await asyncio.to_thread(get, request)
-        return await self._in_turn(get, request)
+        turns = self._scrapes if request.path == "/metrics" else self._pages
+        return await self._in_turn(turns, get, request)
 
-    async def _in_turn(self, handler: Handler, request: Request) -> Response:
-        async with self._pages:
-            return await asyncio.to_thread(handler, request)
+    async def _in_turn(
+        self, turns: asyncio.Semaphore, handler: Handler, request: Request
+    ) -> Response:
+        """The answer of a thread. A client that goes meanwhile keeps its turn until it is made."""
+        await turns.acquire()
+        made = asyncio.get_running_loop().run_in_executor(self._threads, handler, request)
+        made.add_done_callback(lambda _: turns.release())
+        return await asyncio.shield(made)
 
     def _ready(self, _: Request) -> Response:
         ready, reason = self._view.ready()
@@ -439,11 +367,3 @@ def _page(html: str, status: int = 200) -> Response:
 
 def _with_headers(answer: Response, headers: Mapping[str, str]) -> Response:
     return msgspec.structs.replace(answer, headers={**answer.headers, **headers})
-
-
-def _refusal(refused: RefusedError) -> Response:
-    sentence = " ".join(str(refused).split())
-    body = f"{refused.status} {HTTPStatus(refused.status).phrase}: {sentence}\n"
-    return Response(
-        body=body.encode("utf-8", "replace"), status=refused.status, headers=refused.headers
-    )

@@ -1,11 +1,7 @@
 """HTTP requests, their responses, and their refusal."""
 
-import asyncio
-import contextlib
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
@@ -15,12 +11,13 @@ MAX_FIELDS = 20
 _NOT_LOCAL = frozenset({"origin", "forwarded", "via", "x-real-ip", "sec-fetch-site"})
 _FORWARDED = "x-forwarded-"
 
+MAX_BODY = 64 * 1024
+"""Five times an `ack` of the 1,000 bad pages that are kept of a database."""
+TOO_LARGE = "The request's body is larger than 64 KiB."
+
 DROPPED = 1 << 20
 """Bytes of a refused body that are discarded, so that its sender can read the reason. A connection
 that is closed while bytes of its client wait is reset, answer included."""
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 
 JOURNAL_HEADER = "x-esewatch-journal"
 """Device and number of the journal that a command wants to be changed."""
@@ -62,34 +59,6 @@ class RefusedError(Exception):
         super().__init__(sentence)
         self.status = status
         self.headers = headers or {}
-
-
-class Incoming:
-    """The body of a request as it comes in."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._dropped = 0
-        self.over = asyncio.Event()
-        """No more of it comes, or more than is awaited."""
-
-    async def part(self) -> bytes:
-        """The next part. Raises ConnectionAbortedError when the client is gone."""
-        message = await self._receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionAbortedError
-        if not message.get("more_body", False):
-            self.over.set()
-        part: bytes = message.get("body", b"")
-        return part
-
-    async def drop(self) -> None:
-        """Discard the rest until the client is gone: unread bytes block the server."""
-        with contextlib.suppress(ConnectionAbortedError):
-            while True:
-                self._dropped += len(await self.part())
-                if self._dropped > DROPPED:
-                    self.over.set()
 
 
 def asked(request: Request) -> dict[str, str]:

@@ -1,24 +1,23 @@
-"""The HTTP server: Hypercorn in a thread of its own.
-
-A slow, broken or hostile client costs one connection for some seconds and nothing else.
-"""
+"""The HTTP server: addresses, and the thread that serves them."""
 
 import asyncio
 import contextlib
 import logging
 import socket
 import threading
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+import time
 from typing import Any
-
-import msgspec
-from hypercorn.asyncio import serve
-from hypercorn.config import Config, Sockets
 
 from esewatch import crash
 from esewatch.expose.http import DEFAULT_ADDRESS
-from esewatch.expose.http.connections import AHEAD, ConnectionLimits, GuardedLoop, Secure
+from esewatch.expose.http.connection import (
+    AHEAD,
+    Application,
+    Connection,
+    Door,
+    Limits,
+    Secure,
+)
 from esewatch.model import EsewatchError
 from esewatch.names import reason_of
 
@@ -31,22 +30,13 @@ WATCH_SECONDS = 0.5
 _START_SECONDS = 10.0
 """The thread that serves has to listen within this time."""
 
-THREADS = 6
-"""Threads that make answers: more than pages are made at once, so that a scrape never waits."""
+END_SECONDS = 1.0
+"""Requests that are being answered at the end may take so long."""
 
-Application = Callable[[Any, Any, Any], Awaitable[None]]
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits on the cost of a client. Times in seconds."""
-
-    connections: int = 256
-    head_seconds: float = 10.0
-    """For the head of a request, from the opening of the connection or the last answer."""
-    request_seconds: float = 30.0
-    """For a whole request: sending the body, making the answer, reading it."""
-    head_bytes: int = 16 * 1024
-    """Request line and headers together."""
+ACCEPTED = 16
+"""Connections that are accepted before others go on: a flood of them holds up nobody."""
+WAITING = 256
+"""Connections that the system keeps until they are accepted."""
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -84,28 +74,8 @@ def _listen(address: str) -> socket.socket:
         raise EsewatchError(f"cannot listen on {address}: {reason_of(error)}") from None
 
 
-class _BoundConfig(Config):
-    """Hypercorn's settings, with a socket that is already bound."""
-
-    def __init__(self, bound: socket.socket, limits: Limits) -> None:
-        super().__init__()
-        self._bound = bound
-        self.errorlog = None
-        self.accesslog = None
-        self.include_server_header = False
-        self.graceful_timeout = 1.0
-        self.keep_alive_timeout = limits.head_seconds
-        self.h11_max_incomplete_size = limits.head_bytes
-        self.h2_max_concurrent_streams = 8
-        self.max_app_queue_size = 1  # what of a body waits to be read
-
-    def create_sockets(self) -> Sockets:
-        """The bound socket."""
-        return Sockets([], [self._bound], [])
-
-
 class HttpServer:
-    """Serves `app` (ASGI 3) at `address` from `start` until `stop`.
+    """Serves `app` at `address` from `start` until `stop`.
 
     Both are called by the owner, not from a request. `secure` gives the TLS of each new connection,
     None for plain HTTP.
@@ -120,13 +90,13 @@ class HttpServer:
     ) -> None:
         self._app = app
         self._limits = limits or Limits()
-        self._open = ConnectionLimits(self._limits.connections)
         self._secure = secure
         self._address = address
         self._thread: threading.Thread | None = None
         self._listening = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
+        self._door: Door | None = None
 
     @property
     def address(self) -> str:
@@ -136,13 +106,16 @@ class HttpServer:
     @property
     def connections(self) -> int:
         """The number of open connections."""
-        return len(self._open)
+        return len(self._door) if self._door is not None else 0
 
     def start(self) -> None:
         """Listen and serve. Raises EsewatchError when the address is not available."""
         bound = _listen(self._address)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)  # of each connection
+        # Those of each connection. Without Nagle's algorithm: it would hold an answer up for 40 ms.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._address = format_address(*bound.getsockname()[:2])
+        self._listening.clear()
         self._thread = threading.Thread(target=self._run, args=(bound,), daemon=True)
         self._thread.start()
         if not self._listening.wait(_START_SECONDS):
@@ -154,7 +127,7 @@ class HttpServer:
         return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
-        """Answer open requests, for at most two seconds, then release the address."""
+        """Answer open requests, for at most a second, then release the address."""
         thread, loop, stop = self._thread, self._loop, self._stop
         if thread is None:
             return
@@ -168,51 +141,35 @@ class HttpServer:
         self._thread = None
 
     def _run(self, bound: socket.socket) -> None:
-        def loop_factory() -> asyncio.AbstractEventLoop:
-            return GuardedLoop(
-                self._open, self._listening.set, self._secure, self._limits.head_seconds
-            )
-
+        # The selector loop on every system: it takes any socket that is already bound.
         try:
-            with asyncio.Runner(loop_factory=loop_factory) as runner:
+            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
                 runner.run(self._serve(bound))
-        except asyncio.CancelledError:
-            log.debug("requests were cut off at the end")
         finally:
             bound.close()
 
     async def _serve(self, bound: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quietly)
-        loop.set_default_executor(ThreadPoolExecutor(THREADS))
-        self._loop, self._stop = loop, asyncio.Event()
-        watch = asyncio.create_task(self._watch(self._stop))
+        self._app.begin()
+        door = Door(self._app, self._limits, self._secure)
+        self._loop, self._stop, self._door = loop, asyncio.Event(), door
+        server = await loop.create_server(lambda: Connection(door), sock=bound, backlog=ACCEPTED)
+        bound.listen(WAITING)
+        self._listening.set()
         try:
-            config = _BoundConfig(bound, self._limits)
-            await serve(self._marked, config, shutdown_trigger=self._stop.wait, mode="asgi")
+            while not self._stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(WATCH_SECONDS):
+                        await self._stop.wait()
+                door.close_overdue(time.monotonic())
+            server.close()
+            door.close_idle()
+            end = time.monotonic() + END_SECONDS
+            while door.answering and time.monotonic() < end:
+                await asyncio.sleep(0.02)
         finally:
-            watch.cancel()
-            self._open.tidy(0.0)  # they would stay open where the loop ends by an error
-
-    async def _marked(self, scope: Any, receive: Any, send: Any) -> None:
-        """The application, with the beginning and end of each request noted."""
-        peer = scope.get("client") or ()
-        self._open.begin(peer)
-        try:
-            await self._app(scope, receive, send)
-        except Exception as error:
-            crash.if_short(error)
-            raise
-        finally:
-            self._open.end(peer)
-
-    async def _watch(self, stop: asyncio.Event) -> None:
-        while not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), WATCH_SECONDS)
-            self._open.tidy(self._limits.request_seconds)
-        await asyncio.sleep(1.0)
-        self._open.tidy(0.0)
+            door.close_overdue(float("inf"))  # they would stay open where the loop ends by an error
 
 
 def _quietly(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """TLS of the HTTP side: the settings as contexts of Python's ssl."""
 
+import contextlib
 import ipaddress
 import ssl
-from asyncio import sslproto
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +26,10 @@ _AES = {"AES_128_CBC_SHA": "AES128-SHA", "AES_256_CBC_SHA": "AES256-SHA"}
 _NAMES = ("DNS", "IP Address", "URI", "email")
 """Alternative names that are text; a directory's name is a tree, others Python does not read."""
 _TOO_WEAK = ("EE_KEY_TOO_SMALL", "CA_KEY_TOO_SMALL", "CA_MD_TOO_WEAK")
+_RECORD = 16 << 10
+"""Bytes of a record of TLS at most."""
 _LARGEST = 1 << 20
 """Bytes of a certificate or key file."""
-_BUFFER = 16 << 10
-"""Receive buffer of each connection: a record of TLS. asyncio's own 256 KiB would be 64 MiB where
-all connections are taken."""
 
 
 class Tls(NamedTuple):
@@ -47,10 +46,59 @@ class Tls(NamedTuple):
         named = (certificate or {}).get("subjectAltName", ())
         return any(kind in _NAMES and _normal(text) in self.allowed_sans for kind, text in named)
 
+    def secured(self) -> "Secured":
+        """The TLS of one new connection."""
+        return Secured(self)
+
+
+class Secured:
+    """TLS of one connection, in memory: the bytes of its two directions, opened and sealed."""
+
+    def __init__(self, tls: Tls) -> None:
+        self._tls = tls
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._object = tls.context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._agreed = False
+        self.ended = False
+        """The client has said that it sends no more."""
+
+    def opened(self, data: bytes) -> bytes:
+        """The plain bytes of the client. Raises ssl.SSLError where it fails or is not allowed in,
+        ValueError for a certificate whose names are no text; `to_send` then says why."""
+        self._incoming.write(data)
+        said = bytearray()
+        with contextlib.suppress(ssl.SSLWantReadError):
+            if not self._agreed:
+                self._object.do_handshake()
+                if not self._tls.admits(self._object.getpeercert()):
+                    raise ssl.SSLError("this certificate is not allowed in")
+                self._agreed = True
+            try:
+                while part := self._object.read(_RECORD):
+                    said += part
+            except ssl.SSLZeroReturnError:
+                pass
+            self.ended = True
+        return bytes(said)
+
+    def sealed(self, data: bytes) -> bytes:
+        """The bytes that say this to the client. Raises ssl.SSLError where it has failed."""
+        self._object.write(data)
+        return self._outgoing.read()
+
+    def to_send(self) -> bytes:
+        """Bytes of TLS itself that wait to be sent."""
+        return self._outgoing.read()
+
+    def goodbye(self) -> bytes:
+        """The bytes that end it."""
+        with contextlib.suppress(ssl.SSLError):
+            self._object.unwrap()
+        return self._outgoing.read()
+
 
 def tls_of(settings: TlsServer) -> Tls:
     """The context of settings whose paths are absolute. Raises ConfigError, one line."""
-    sslproto.SSLProtocol.max_size = _BUFFER
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[settings.min_version]
     context.maximum_version = _VERSIONS[settings.max_version]

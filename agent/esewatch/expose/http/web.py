@@ -105,12 +105,15 @@ class Logins:
                 429, "Too many logins wait to be checked. Try again.", {"retry-after": "2"}
             )
         self._waiting[client] = mine + 1
-        try:
-            return await asyncio.wrap_future(self._in_turn.submit(work))
-        finally:
-            self._waiting[client] -= 1
-            if not self._waiting[client]:
-                del self._waiting[client]
+        check = asyncio.wrap_future(self._in_turn.submit(work))
+        check.add_done_callback(lambda _: self._checked(client))
+        # A client that goes meanwhile keeps its place: the check goes on.
+        return await asyncio.shield(check)
+
+    def _checked(self, client: str) -> None:
+        self._waiting[client] -= 1
+        if not self._waiting[client]:
+            del self._waiting[client]
 
 
 def _is_right(check: LoginCheck, password: bytes, hashed: str, dearest: int) -> bool:
