@@ -39,7 +39,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "reference").glob("*.md")),
 ]
-DATA = {"json", "promql", "python", "text", "toml", "yaml"}
+DATA = {"ini", "json", "nginx", "promql", "python", "text", "toml", "yaml"}
 """Languages of fences in which there are no commands."""
 TABLE: dict[str, Any] = yaml.safe_load((ROOT / "tests" / "docs_commands.yml").read_text("utf-8"))
 SHOWN = tuple(TABLE["shown"])

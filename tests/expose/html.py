@@ -1,6 +1,7 @@
 """Reads a page back as a browser would: what is in it, and whether its tags close."""
 
 from html.parser import HTMLParser
+from urllib.parse import urljoin
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 INLINE = {"a", "bdi", "code", "data", "span", "strong", "time"}
@@ -8,10 +9,12 @@ URL_ATTRIBUTES = {"src", "href", "action", "data", "poster", "srcset", "formacti
 
 
 class Page(HTMLParser):
-    """`text` is what a person reads, `elements` the tags with their attributes in order."""
+    """`text` is what a person reads, `elements` the tags with their attributes in order, `urls`
+    where it leads from its own address `at`."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html: str, at: str = "/") -> None:
         super().__init__(convert_charrefs=True)
+        self._at = at
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.urls: list[str] = []
         self.unclosed: list[str] = []
@@ -29,7 +32,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
         self.elements.append((tag, found))
-        self.urls += [value for name, value in found.items() if name in URL_ATTRIBUTES]
+        self.urls += [self._led(value) for name, value in found.items() if name in URL_ATTRIBUTES]
         self._space(tag)
         if tag not in VOID:
             self.unclosed.append(tag)
@@ -38,6 +41,10 @@ class Page(HTMLParser):
         self._space(tag)
         assert self.unclosed, f"</{tag}> without its start"
         assert self.unclosed.pop() == tag, f"</{tag}> closes something else"
+
+    def _led(self, url: str) -> str:
+        assert not url.startswith("/"), f"{url} does not hold below a prefix"
+        return url if url.startswith("#") else urljoin(self._at, url)
 
     def _space(self, tag: str) -> None:
         if tag not in INLINE:

@@ -92,10 +92,12 @@ def serving(
     limits: Limits | None = None,
     runbooks: Runbooks | None = None,
     web: WebConfiguration | None = None,
+    prefix: str = "",
 ) -> Iterator[HttpServer]:
     """The server, until the end of the block."""
-    app = App(view or FakeDaemon(), runbooks=runbooks, web=web)
-    server = HttpServer(app, "127.0.0.1:0", limits, web.tls if web is not None else None)
+    app = App(view or FakeDaemon(), runbooks=runbooks, web=web, prefix=prefix)
+    secure = web.tls if web is not None else None
+    server = HttpServer(app, "127.0.0.1:0", limits=limits, secure=secure)
     server.start()
     try:
         yield server

@@ -35,6 +35,7 @@ TOOLS = {
     "vmalert": Tool(("vmalert",), "victoria-metrics", "victoria-metrics"),
     "evtxexport": Tool(("evtxexport",), "evtxexport", "libevtx-utils"),
     "wine": Tool(("wine",), "wine", "wine"),
+    "nginx": Tool(("nginx",), "nginx", "nginx-light"),
     "chromium": Tool(("chromium", "chromium-browser", "google-chrome"), "chromium", "chromium"),
 }
 

@@ -48,6 +48,14 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
+def test_an_agent_below_a_prefix_is_found_and_where_it_is_told(site: Site) -> None:
+    with serving(prefix="/a") as server:
+        known = {each["problem"] for each in site.doctor("--web.address", f"{server.address}/a")[1]}
+        assert "daemon_silent" not in known
+        said = site.named("daemon_silent", "--web.address", server.address)["sentence"]
+    assert "it is at /a/: --web.address HOST:PORT/a/" in said
+
+
 def test_where_all_is_well_it_says_what_it_looked_at_and_changes_nothing(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:

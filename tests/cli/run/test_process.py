@@ -1,19 +1,23 @@
 """The process of the daemon: what the system lets it have, and its end, to be started again, when
 nobody folds or serves any more."""
 
+import os
 import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from esewatch.cli import main
-from esewatch.cli.run.process import Request, SignalRequests, _external_url, _wait
+from esewatch.cli.run.process import Request, SignalRequests, _external_url, _prefix, _wait
 from esewatch.daemon.loop import Daemon
-from esewatch.expose.http.server import HttpServer
+from esewatch.expose.http.server import HttpServer, systemd_sockets
+from esewatch.model import EsewatchError
 from tests.support.crashes import Crashed, crashing
+from tests.support.patience import PATIENCE
 
 LIMITED = """
 import resource, sys
@@ -45,7 +49,31 @@ def test_it_may_open_as_many_files_as_the_system_allows_anybody() -> None:
 def test_links_of_alerts_lead_to_the_address_or_the_name_of_the_machine(
     address: str, expected: str
 ) -> None:
-    assert _external_url(address, None) == expected
+    assert _external_url([address], None) == expected
+    assert _external_url(["127.0.0.1:9", address], None) in (expected, "http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("given", "url", "expected"),
+    [
+        (None, None, ""),
+        (None, "https://a.example", ""),
+        (None, "https://a.example/esewatch/", "/esewatch"),
+        ("/", "https://a.example/esewatch", ""),
+        ("b/c/", "https://a.example/esewatch", "/b/c"),
+        ("/b_c-d.e~1", None, "/b_c-d.e~1"),
+    ],
+)
+def test_everything_is_below_the_path_of_the_external_url_unless_another_is_given(
+    given: str | None, url: str | None, expected: str
+) -> None:
+    assert _prefix(given, url) == expected
+
+
+@pytest.mark.parametrize("given", ["/a b", "/a//b", "/..", "/a/../b", "/ä", "/a?b", "/%2e"])
+def test_a_prefix_that_a_link_would_write_otherwise_is_refused(given: str) -> None:
+    with pytest.raises(EsewatchError, match="route-prefix"):
+        _prefix(given, None)
 
 
 @pytest.mark.parametrize("url", ["esewatch:19703", "ftp://a", "https://a/?x=1", "https://", " "])
@@ -57,6 +85,69 @@ def test_an_external_url_that_is_none_is_refused(
 
     assert ended.value.code == 2
     assert "not an address such as https://esewatch:19703" in capsys.readouterr().err
+
+
+PASSED = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=sys.argv[2])
+os.execv(sys.executable, [sys.executable, "-m", "esewatch", "run", *sys.argv[3:]])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is of Linux")
+def test_it_serves_on_the_socket_that_systemd_passes(tmp_path: Path) -> None:
+    (tmp_path / "esewatch.yml").write_text("{sources: [], journal: j.db}\n")
+    words = ("--config.file", tmp_path / "esewatch.yml", "--web.systemd-socket")
+    with socket.create_server(("127.0.0.1", 0)) as passed:
+        number = passed.fileno()
+        agent = subprocess.Popen(
+            [sys.executable, "-c", PASSED, str(number), "1", *words], pass_fds=[number]
+        )
+        try:
+            with socket.create_connection(passed.getsockname(), timeout=PATIENCE) as client:
+                client.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
+                assert client.recv(100).startswith(b"HTTP/1.1 200")
+        finally:
+            agent.terminate()
+            assert agent.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, "systemd passed no socket"),
+        ({"LISTEN_FDS": "1"}, "systemd passed no socket"),
+        ({"LISTEN_FDS": "1", "LISTEN_PID": "1"}, "systemd passed no socket"),
+        ({"LISTEN_FDS": "x", "LISTEN_PID": str(os.getpid())}, "systemd passed no socket"),
+    ],
+)
+def test_without_a_socket_of_systemd_it_ends_with_one_line(
+    variables: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(EsewatchError, match=said):
+        systemd_sockets()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is of Linux")
+def test_a_socket_of_systemd_that_is_none_of_tcp_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "esewatch.yml").write_text("{sources: [], journal: j.db}\n")
+    words = ("--config.file", tmp_path / "esewatch.yml", "--web.systemd-socket")
+    with socket.socket(socket.AF_UNIX) as passed:
+        number = passed.fileno()
+        done = subprocess.run(
+            [sys.executable, "-c", PASSED, str(number), "1", *words],
+            pass_fds=[number],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(
+        "--web.systemd-socket: a socket is not ListenStream= of an address"
+    )
 
 
 class NoRequests:

@@ -166,7 +166,7 @@ def test_a_database_is_found_by_the_labels_of_its_link(server: HttpServer) -> No
         answer = ask(server, database_link(*label))
         assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert f'href="{computer_link(label[0])}"' in answer.text
+        assert f'href=".{computer_link(label[0])}"' in answer.text
     assert "4711" in ask(server, database_link(*PRIV03)).text
 
 
@@ -297,7 +297,7 @@ def test_a_wrong_method_names_the_right_ones(
 
 
 def test_a_runbook_is_shown_with_its_text_escaped(server: HttpServer) -> None:
-    assert '<a href="/runbooks/EseKnownBadPage">' in ask(server, "/runbooks/").text
+    assert '<a href="../runbooks/EseKnownBadPage">' in ask(server, "/runbooks/").text
     page = ask(server, "/runbooks/EseKnownBadPage").text
     assert "<h2>Meaning</h2>" in page
     assert "A &lt;b&gt;page&lt;/b&gt;." in page

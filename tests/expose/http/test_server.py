@@ -106,6 +106,27 @@ def test_without_a_host_every_interface_serves() -> None:
         server.stop()
 
 
+def test_several_addresses_serve() -> None:
+    server = HttpServer(App(FakeDaemon()), "127.0.0.1:0", "127.0.0.2:0")
+    server.start()
+    try:
+        assert [each.rpartition(":")[0] for each in server.addresses] == ["127.0.0.1", "127.0.0.2"]
+        for each in map(parse_address, server.addresses):
+            with socket.create_connection(each, timeout=PATIENCE) as client:
+                client.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
+                assert client.recv(100).startswith(b"HTTP/1.1 200")
+    finally:
+        server.stop()
+
+
+def test_where_one_of_several_addresses_is_taken_none_is_kept() -> None:
+    free = free_address()
+    with serving() as server, pytest.raises(EsewatchError, match="cannot listen on"):
+        HttpServer(App(FakeDaemon()), free, server.address).start()
+    with socket.create_server(parse_address(free)):
+        pass
+
+
 def test_the_address_is_free_again_after_the_end() -> None:
     address = free_address()
     first, again = (HttpServer(App(FakeDaemon()), address) for _ in range(2))

@@ -569,12 +569,12 @@ def test_the_fold_counts_every_database_that_is_not_in_the_table() -> None:
 
 
 def test_runbook_pages_lead_back() -> None:
-    listed = Page(render_runbooks(Runbooks()))
+    listed = Page(render_runbooks(Runbooks()), at="/runbooks/")
     assert_self_contained(listed)
     assert "/runbooks/EseKnownBadPage" in listed.urls
     assert "EseDiskFull The engine could not create its next log file (event 413)" in listed.text
-    assert "no runbook" in Page(render_runbooks(Runbooks([]))).text
-    shown = Page(render_runbook("EseKnownBadPage", "# EseKnownBadPage\n\nText."))
+    assert "no runbook" in Page(render_runbooks(Runbooks([])), at="/runbooks/").text
+    shown = Page(render_runbook("EseKnownBadPage", "# EseKnownBadPage\n\nText."), at="/runbooks/x")
     assert_self_contained(shown)
     assert {"/", "/runbooks/"} <= set(shown.urls)
 

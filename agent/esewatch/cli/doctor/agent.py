@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from esewatch.cli.doctor.rights import Account, missing_rights, shell_word
-from esewatch.cli.run.local import connection_to
+from esewatch.cli.run.local import connection_to, place_of
 from esewatch.config import Settings
 from esewatch.config.web import WebSettings, load_web
 from esewatch.daemon.source_renames import digests
 from esewatch.expose.http import DEFAULT_ADDRESS
-from esewatch.expose.http.server import format_address, parse_address
+from esewatch.expose.http.server import format_address
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.fold.state.state import State
 from esewatch.names import reason_of
@@ -22,6 +22,7 @@ from esewatch.sources.kafka.partition import every_journal
 UNITS = ("/etc/systemd/system/esewatch.service", "/usr/lib/systemd/system/esewatch.service")
 OF_UNITS = Path("/etc/esewatch")
 """Its `esewatch.yml` is that of the unit `esewatch`, `NAME.yml` that of `esewatch@NAME`."""
+_ELSEWHERE = b"This esewatch is at "
 LEAST_FREE = 16 << 20
 """Bytes that the journal wants to have left on its disk."""
 
@@ -113,10 +114,14 @@ def again_as_root(options: argparse.Namespace) -> str:
 
 def _given(options: argparse.Namespace, address: str) -> str:
     """The options that say which esewatch is meant; `address` is the name of one of them."""
+    where, _, path = options.address.partition("/")
+    if address == "--web.address" and path:
+        where, path = options.address, ""
     values = {
         "--config.file": options.config,
         "--storage.path": options.storage,
-        address: options.address if options.address != DEFAULT_ADDRESS else "",
+        address: where if where != DEFAULT_ADDRESS else "",
+        "--web.route-prefix": f"/{path}" if path else "",
         "--web.config.file": options.web_config,
     }
     return "".join(f" {name} {shell_word(value)}" for name, value in values.items() if value)
@@ -139,7 +144,8 @@ def of_daemon(options: argparse.Namespace) -> list[Problem]:
     if web.tls is not None and web.tls.client_auth_type == "RequireAndVerifyClientCert":
         return _of_handshake(options, connection)
     try:
-        connection.request("GET", "/-/healthy", headers={"Connection": "close"})
+        path = f"{place_of(options.address)[2]}/-/healthy"
+        connection.request("GET", path, headers={"Connection": "close"})
         answer = connection.getresponse()
         body = answer.read(100)
     except (OSError, http.client.HTTPException) as error:
@@ -148,6 +154,9 @@ def of_daemon(options: argparse.Namespace) -> list[Problem]:
         connection.close()
     if answer.status in (200, 401) and (body.startswith(b"Healthy") or answer.status == 401):
         return []
+    if _ELSEWHERE in body:
+        prefix = body.partition(_ELSEWHERE)[2].decode("ascii", "replace").strip()
+        return [_silent(options, f"it is at {prefix}: --web.address HOST:PORT{prefix}")]
     return [_silent(options, f"another program answers there (status {answer.status})")]
 
 
@@ -178,9 +187,9 @@ def _silent(options: argparse.Namespace, reason: str) -> Problem:
 def curl(options: argparse.Namespace, path: str, method: str = "") -> str:
     """The command that asks the daemon for a path, by TLS and as a user where it wants that."""
     web = load_web(options.web_config) if options.web_config else WebSettings()
-    host, port = parse_address(options.address)
+    host, port, prefix = place_of(options.address)
     scheme = "http" if web.tls is None else "https"
-    url = shell_word(f"{scheme}://{format_address(host or '127.0.0.1', port)}{path}")
+    url = shell_word(f"{scheme}://{format_address(host, port)}{prefix}{path}")
     # The certificate names the machine, not the address of this command.
     flags = [f"-X {method}" if method else "-s", *(["-k"] if web.tls is not None else [])]
     flags += [f"-u {shell_word(name)}" for name in sorted(web.users)[:1]]

@@ -23,16 +23,31 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser.add_argument(
         "--web.listen-address",
         dest="listen",
-        default=DEFAULT_ADDRESS,
+        action="append",
         metavar="HOST:PORT",
-        help=f"where to serve; default {DEFAULT_ADDRESS}, ':19703' is every interface",
+        help=f"where to serve, may be given more than once; default {DEFAULT_ADDRESS}, ':19703' is "
+        "every interface",
+    )
+    parser.add_argument(
+        "--web.systemd-socket",
+        dest="systemd_socket",
+        action="store_true",
+        help="serve on the sockets that systemd passes, in the place of addresses (Linux)",
     )
     parser.add_argument(
         "--web.external-url",
         dest="external_url",
         type=_url,
         metavar="URL",
-        help="under which people reach this agent: links of alerts lead there; default the address",
+        help="under which people reach this agent, also through a proxy: links of alerts lead "
+        "there; default the address",
+    )
+    parser.add_argument(
+        "--web.route-prefix",
+        dest="route_prefix",
+        metavar="PATH",
+        help="serve everything below this path; default the path of --web.external-url, '/' where "
+        "a proxy takes that away",
     )
     add_web_config_option(parser)
     _add_log_options(parser)

@@ -39,8 +39,9 @@ def add_address_options(
         "--web.address",
         dest="address",
         default=default,
-        metavar="HOST:PORT",
-        help=f"address of the running esewatch; default {DEFAULT_ADDRESS}",
+        metavar="HOST:PORT[/PATH]",
+        help=f"address of the running esewatch, with its --web.route-prefix; default "
+        f"{DEFAULT_ADDRESS}",
     )
     add_web_config_option(parser)
     parser.add_argument(
@@ -68,7 +69,8 @@ def post(
         connection.connect()
         if web.tls is not None:
             _must_be_ours(connection.sock, web.tls.cert_file)
-        connection.request("POST", f"/api/v1/{command}", json.dumps(body), headers)
+        path = f"{place_of(address)[2]}/api/v1/{command}"
+        connection.request("POST", path, json.dumps(body), headers)
         answer = connection.getresponse()
         said = answer.read(MAX_ANSWER)
         if answer.status == HTTPStatus.UNAUTHORIZED:
@@ -104,10 +106,17 @@ def _decoded(command: str, status: int, body: bytes) -> Answer:
     raise ValueError("what answers there is not esewatch")
 
 
+def place_of(address: str) -> tuple[str, int, str]:
+    """Host, port and path of `HOST:PORT/PATH`, the path without a slash at its end. Raises
+    EsewatchError for an address that is none."""
+    where, _, path = address.partition("/")
+    host, port = parse_address(where)
+    return host or "127.0.0.1", port, f"/{path.strip('/')}".rstrip("/")
+
+
 def connection_to(address: str, web: WebSettings) -> http.client.HTTPConnection:
     """A connection that is not open yet. Raises EsewatchError for an address that is none."""
-    host, port = parse_address(address)
-    host = host or "127.0.0.1"
+    host, port, _ = place_of(address)
     if web.tls is None:
         return http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
     # The certificate names the machine and not 127.0.0.1: `_must_be_ours` compares it.

@@ -5,21 +5,31 @@ import contextlib
 import logging
 import os
 import queue
+import re
 import signal
 import socket
 import sys
 import threading
 import time
+from collections.abc import Sequence
+from itertools import filterfalse
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from esewatch import __version__, crash
 from esewatch.cli.options import load_settings
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.app import App
-from esewatch.expose.http.server import HttpServer, format_address, parse_address
+from esewatch.expose.http.server import (
+    HttpServer,
+    format_address,
+    parse_address,
+    systemd_sockets,
+)
 from esewatch.journal import Journal
+from esewatch.model import EsewatchError
 from esewatch.sources.registry import build_sources
 
 log = logging.getLogger("esewatch")
@@ -128,12 +138,19 @@ def run_daemon(options: argparse.Namespace) -> int:
     daemon = Daemon(
         settings, journal, sources, load=lambda: load_settings(options, runs=True), web=web
     )
-    server = HttpServer(App(daemon, web=web), options.listen, secure=web.tls if web else None)
+    prefix = _prefix(options.route_prefix, options.external_url)
+    server = HttpServer(
+        App(daemon, web=web, prefix=prefix),
+        *(options.listen or ()),
+        secure=web.tls if web else None,
+        sockets=systemd_sockets() if options.systemd_socket else (),
+    )
     reader: threading.Thread | None = None
     try:
         server.start()
-        daemon.external_url = options.external_url or _external_url(server.address, web)
-        _say_where(server.address, web)
+        url = options.external_url or f"{_external_url(server.addresses, web)}{prefix}"
+        daemon.external_url = url
+        _say_where(server.addresses, prefix, web)
         log.info("the journal is %s", settings.journal)
         if not options.config:
             kinds = ", ".join(dict.fromkeys(source.type for source in settings.sources))
@@ -179,16 +196,35 @@ def _scheme(web: "WebConfiguration | None") -> str:
     return "https" if web is not None and web.secure else "http"
 
 
-def _external_url(address: str, web: "WebConfiguration | None") -> str:
-    """The address at which it listens, with the name of the machine where that is everywhere."""
-    host, port = parse_address(address)
+def _prefix(given: str | None, external_url: str | None) -> str:
+    """The path below which everything is served, without a slash at its end. Raises EsewatchError
+    for one that a link would have to write otherwise."""
+    path = urlsplit(external_url or "").path if given is None else given
+    prefix = f"/{path.strip('/')}".rstrip("/")
+    if not re.fullmatch(r"(/(?!\.)[\w.~-]+)*", prefix, re.ASCII):
+        raise EsewatchError(
+            f"--web.route-prefix {path!r} is not a path such as /esewatch (letters, digits, _~-.)"
+        )
+    return prefix
+
+
+def _external_url(addresses: Sequence[str], web: "WebConfiguration | None") -> str:
+    """The first address that others reach, or the first; with the name of the machine where it is
+    everywhere."""
+    host, port = parse_address(next(filterfalse(_is_local, addresses), addresses[0]))
     host = socket.gethostname() if host in {"", "0.0.0.0", "::"} else host
     return f"{_scheme(web)}://{format_address(host, port)}"
 
 
-def _say_where(address: str, web: "WebConfiguration | None") -> None:
-    log.info("esewatch %s serves %s://%s/metrics", __version__, _scheme(web), address)
-    if address.startswith(("127.", "[::1]")):
+def _is_local(address: str) -> bool:
+    return address.startswith(("127.", "[::1]"))
+
+
+def _say_where(addresses: Sequence[str], prefix: str, web: "WebConfiguration | None") -> None:
+    for address in addresses:
+        place = f"{_scheme(web)}://{address}{prefix}/metrics"
+        log.info("esewatch %s serves %s", __version__, place)
+    if all(map(_is_local, addresses)):
         log.info("only this machine can reach it; to open it: --web.listen-address :19703")
     elif web is not None and web.asks_for_passwords and not web.secure:
         log.warning("passwords go over the network as they are: set tls_server_config")

@@ -127,7 +127,8 @@ Body = TypeVar("Body", _Forget, _Ack)
 
 
 class App:
-    """The answers to requests. `web` decides who may ask, for any page; None: everybody."""
+    """The answers to requests. `web` decides who may ask, for any page; None: everybody. `prefix`
+    is the path below which everything is, such as `/esewatch`; empty: `/`."""
 
     def __init__(
         self,
@@ -135,8 +136,10 @@ class App:
         *,
         runbooks: Runbooks | None = None,
         web: "WebConfiguration | None" = None,
+        prefix: str = "",
     ) -> None:
         self._view = view
+        self._prefix = prefix
         self._web = web
         self._runbooks = runbooks or Runbooks()
         self._threads = ThreadPoolExecutor(THREADS)
@@ -165,7 +168,7 @@ class App:
         try:
             if self._web is not None:
                 await self._web.admit(request.headers, request.client)
-            response = await self._answer(request, body)
+            response = await self._below(request, body)
         except RefusedError as refused:
             return self.refusal(refused)
         except Exception as error:
@@ -196,6 +199,18 @@ class App:
         if self._web is not None:
             self._web.add_headers(headers)
         return headers
+
+    async def _below(self, request: Request, body: ReadBody) -> Response:
+        """The answer to a request below the prefix; who asks for `/` is sent there."""
+        path, prefix = request.path, self._prefix
+        if prefix and path in ("/", prefix):
+            # Relative, as all links: through a proxy the name is another, and the path may be.
+            to = prefix.removeprefix("/") if path == "/" else prefix.rpartition("/")[2]
+            return _redirect(f"{to}/")
+        if not path.startswith(f"{prefix}/"):
+            raise RefusedError(404, f"This esewatch is at {prefix}/")
+        below = msgspec.structs.replace(request, path=path.removeprefix(prefix))
+        return await self._answer(below, body)
 
     async def _answer(self, request: Request, body: ReadBody) -> Response:
         if (health := self._health.get(request.path)) is not None:
@@ -296,7 +311,9 @@ class App:
         return Response(body=body, content_type=JSON)
 
     def _runbook(self, request: Request) -> Response:
-        if request.path in ("/runbooks", "/runbooks/"):
+        if request.path == "/runbooks":
+            return _redirect("runbooks/")
+        if request.path == "/runbooks/":
             return _page(render_runbooks(self._runbooks))
         name = request.path.removeprefix("/runbooks/")
         text = self._runbooks.text(name)
@@ -354,6 +371,10 @@ class App:
 
 def _healthy(_: Request) -> Response:
     return Response(body=b"Healthy.\n")
+
+
+def _redirect(to: str) -> Response:
+    return Response(body=b"", status=302, headers={"location": to})
 
 
 def _page(html: str, status: int = 200) -> Response:

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from esewatch import crash
@@ -74,8 +76,24 @@ def _listen(address: str) -> socket.socket:
         raise EsewatchError(f"cannot listen on {address}: {reason_of(error)}") from None
 
 
+def systemd_sockets() -> list[socket.socket]:
+    """The sockets that systemd listens on for this process (sd_listen_fds(3)), which are taken from
+    the environment. Raises EsewatchError where there are none, or others than of TCP."""
+    passed, meant = (os.environ.pop(name, "") for name in ("LISTEN_FDS", "LISTEN_PID"))
+    os.environ.pop("LISTEN_FDNAMES", None)
+    count = int(passed) if passed.isascii() and passed.isdecimal() else 0
+    if meant != str(os.getpid()) or not count:
+        raise EsewatchError("--web.systemd-socket: systemd passed no socket: see systemd.socket(5)")
+    found = [socket.socket(fileno=number) for number in range(3, 3 + count)]
+    for each in found:
+        each.set_inheritable(False)
+        if each.family not in (socket.AF_INET, socket.AF_INET6) or each.type != socket.SOCK_STREAM:
+            raise EsewatchError("--web.systemd-socket: a socket is not ListenStream= of an address")
+    return found
+
+
 class HttpServer:
-    """Serves `app` at `address` from `start` until `stop`.
+    """Serves `app` at `addresses`, or at `sockets` that listen, from `start` until `stop`.
 
     Both are called by the owner, not from a request. `secure` gives the TLS of each new connection,
     None for plain HTTP.
@@ -84,14 +102,16 @@ class HttpServer:
     def __init__(
         self,
         app: Application,
-        address: str = DEFAULT_ADDRESS,
+        *addresses: str,
         limits: Limits | None = None,
         secure: Secure | None = None,
+        sockets: Sequence[socket.socket] = (),
     ) -> None:
         self._app = app
         self._limits = limits or Limits()
         self._secure = secure
-        self._address = address
+        self._addresses = list(addresses or [DEFAULT_ADDRESS])
+        self._sockets = sockets
         self._thread: threading.Thread | None = None
         self._listening = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -99,9 +119,14 @@ class HttpServer:
         self._door: Door | None = None
 
     @property
+    def addresses(self) -> list[str]:
+        """The listening addresses: the port is the real one also when 0 was asked for."""
+        return self._addresses
+
+    @property
     def address(self) -> str:
-        """The listening address: the port is the real one also when 0 was asked for."""
-        return self._address
+        """The first of them."""
+        return self._addresses[0]
 
     @property
     def connections(self) -> int:
@@ -109,18 +134,26 @@ class HttpServer:
         return len(self._door) if self._door is not None else 0
 
     def start(self) -> None:
-        """Listen and serve. Raises EsewatchError when the address is not available."""
-        bound = _listen(self._address)
-        # Those of each connection. Without Nagle's algorithm: it would hold an answer up for 40 ms.
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._address = format_address(*bound.getsockname()[:2])
+        """Listen and serve. Raises EsewatchError when an address is not available."""
+        bound = list(self._sockets)
+        try:
+            while len(bound) < len(self._sockets or self._addresses):
+                bound.append(_listen(self._addresses[len(bound)]))
+        except EsewatchError:
+            for each in bound:
+                each.close()
+            raise
+        for each in bound:
+            # Those of each connection. Nagle's algorithm would hold an answer up for 40 ms.
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._addresses = [format_address(*each.getsockname()[:2]) for each in bound]
         self._listening.clear()
         self._thread = threading.Thread(target=self._run, args=(bound,), daemon=True)
         self._thread.start()
         if not self._listening.wait(_START_SECONDS):
             self.stop()
-            raise EsewatchError(f"the HTTP server did not start on {self._address}")
+            raise EsewatchError(f"the HTTP server did not start on {self.address}")
 
     def is_alive(self) -> bool:
         """False when the thread that serves has ended."""
@@ -140,22 +173,27 @@ class HttpServer:
             log.warning("the HTTP server on %s is still busy and is not waited for", self.address)
         self._thread = None
 
-    def _run(self, bound: socket.socket) -> None:
+    def _run(self, bound: list[socket.socket]) -> None:
         # The selector loop on every system: it takes any socket that is already bound.
         try:
             with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
                 runner.run(self._serve(bound))
         finally:
-            bound.close()
+            for each in bound:
+                each.close()
 
-    async def _serve(self, bound: socket.socket) -> None:
+    async def _serve(self, bound: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_quietly)
         self._app.begin()
         door = Door(self._app, self._limits, self._secure)
         self._loop, self._stop, self._door = loop, asyncio.Event(), door
-        server = await loop.create_server(lambda: Connection(door), sock=bound, backlog=ACCEPTED)
-        bound.listen(WAITING)
+        servers = [
+            await loop.create_server(lambda: Connection(door), sock=each, backlog=ACCEPTED)
+            for each in bound
+        ]
+        for each in bound:
+            each.listen(WAITING)
         self._listening.set()
         try:
             while not self._stop.is_set():
@@ -163,7 +201,8 @@ class HttpServer:
                     async with asyncio.timeout(WATCH_SECONDS):
                         await self._stop.wait()
                 door.close_overdue(time.monotonic())
-            server.close()
+            for server in servers:
+                server.close()
             door.close_idle()
             end = time.monotonic() + END_SECONDS
             while door.answering and time.monotonic() < end:

@@ -68,13 +68,14 @@ def row_of(figures: DatabaseFigures, now: float, href: str | None = None) -> Tab
     told = most_urgent(forecasts)
     return TableRow(
         figures=figures,
-        href=database_link(figures.computer, figures.database) if href is None else href,
+        href=f".{database_link(figures.computer, figures.database)}" if href is None else href,
         now=now,
         forecast=told if told is not None and told.p90 is not None else None,
     )
 
 
 def database_link(computer: str, database: str) -> str:
+    """Its address; links are relative to their page, so that they hold below any prefix."""
     return f"/database?{_fields(computer, database)}"
 
 

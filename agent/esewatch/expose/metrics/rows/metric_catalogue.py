@@ -452,7 +452,7 @@ gauge esewatch_build_info version python_version kernel
   The running esewatch, always 1. From the program itself.
 gauge esewatch_web_info external_url
   Where people reach this agent, always 1; links of alerts lead there. From --web.external-url, else
-  the address at which it listens.
+  the address at which it listens, with --web.route-prefix.
 gauge esewatch_snapshot_timestamp_seconds
   Time at which the figures were made. From the agent's clock.
 counter esewatch_databases_dropped_total
