@@ -74,11 +74,12 @@ def command_line(command: str = "") -> argparse.ArgumentParser:
 
 
 def _open_closed_streams() -> None:
-    """Streams that the caller has closed (`>&-`) take everything and keep nothing."""
-    for name in ("stdin", "stdout", "stderr"):
+    """In the place of streams that the caller has closed (`>&-`): writing data to standard output
+    fails, as it would where it was not closed but cannot be written."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            mode = "r" if name == "stdin" else "w"
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+            number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _speak_utf_8() -> None:

@@ -42,14 +42,15 @@ def become(options: argparse.Namespace) -> int:
 
 
 def _pass_on_streams() -> None:
-    """Open what the caller has closed (`>&-`): the program is to find all three streams."""
+    """Open what the caller has closed (`>&-`): the program is to find all three streams, and that
+    nobody gets its data."""
     for number in range(3):
         try:
             if os.get_inheritable(number):
                 continue
         except OSError:
             pass  # it is closed; what this process has opened in its place ends with it
-        null = os.open(os.devnull, os.O_RDWR)
+        null = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
         if null != number:
             os.dup2(null, number)
         os.set_inheritable(number, True)
