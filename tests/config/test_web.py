@@ -2,12 +2,21 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import bcrypt
 import msgspec
 import pytest
 
-from esewatch.config.web import Headers, HttpServerConfig, TlsServer, WebSettings, load_web
+from esewatch.config.web import (
+    Cipher,
+    Headers,
+    HttpServerConfig,
+    RateLimit,
+    TlsServer,
+    WebSettings,
+    load_web,
+)
 from esewatch.model import ConfigError
 
 HASH = "$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG"
@@ -86,7 +95,7 @@ def test_an_empty_file_asks_for_nothing(tmp_path: Path, text: str) -> None:
         ),
         (
             "tls_server_config:\n  cert_file: a\n",
-            'web.yml:2: tls_server_config: missing key "key_file"',
+            'web.yml:2: tls_server_config: missing key "key_file" or "key"',
         ),
         (
             f"{TLS}  min_version: TLS10\n",
@@ -101,11 +110,6 @@ def test_an_empty_file_asks_for_nothing(tmp_path: Path, text: str) -> None:
             "web.yml:4: tls_server_config.client_auth_type: RequireAnyClientCert takes any "
             "certificate, which Python's ssl cannot and which proves nothing; use "
             "RequireAndVerifyClientCert",
-        ),
-        (
-            f"{TLS}  client_auth_type: RequireAndVerifyClientCert\n",
-            "web.yml:4: tls_server_config.client_auth_type: RequireAndVerifyClientCert needs "
-            "client_ca_file",
         ),
         (
             f"{TLS}  client_ca_file: c\n",
@@ -124,13 +128,24 @@ def test_an_empty_file_asks_for_nothing(tmp_path: Path, text: str) -> None:
         ),
         (
             f"{TLS}  key: |\n    -----BEGIN PRIVATE KEY-----\n    c2VjcmV0\n",
-            "web.yml:4: tls_server_config.key: found something else, allowed: nothing: Python's "
-            "ssl reads it from a file, name one",
+            "web.yml:4: tls_server_config.key: there is key_file too; name one of them",
         ),
         (
-            "rate_limit:\n  interval: 1s\n  burst: 20\n",
-            "web.yml:2: rate_limit: found something else, allowed: nothing: the limits are built "
-            "in, see docs/security.md",
+            f"{TLS}  client_ca: |\n    -----BEGIN CERTIFICATE-----\n    c2VjcmV0\n",
+            "web.yml:4: tls_server_config.client_ca: has no use without client_auth_type",
+        ),
+        (
+            "tls_server_config:\n  cert: ''\n  key_file: k\n",
+            "web.yml:2: tls_server_config.cert: found something else, allowed: PEM, -----BEGIN ...",
+        ),
+        (
+            "rate_limit:\n  interval: 1s\n",
+            "web.yml:2: rate_limit: a burst of 0 lets nobody in; name one of 1 or more",
+        ),
+        (
+            "rate_limit:\n  interval: 1 second\n  burst: 2\n",
+            'web.yml:2: rate_limit.interval: found "1 second", allowed: a duration such as 500ms '
+            "or 1m30s, or 0",
         ),
         (
             "http_server_config:\n  headers:\n    Server: x\n",
@@ -162,6 +177,64 @@ def test_a_wrong_file_is_answered_with_line_place_and_what_is_allowed(
     tmp_path: Path, text: str, said: str
 ) -> None:
     assert refused(tmp_path, text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("0", 0.0), ("1s", 1.0), ("1h", 3600.0), ("1m30s", 90.0), ("500ms", 0.5), ("1.5h", 5400.0)],
+)
+def test_an_interval_is_written_as_go_writes_durations(
+    tmp_path: Path, text: str, seconds: float
+) -> None:
+    found = load_web(written(tmp_path, f"rate_limit: {{interval: {text}, burst: 2}}\n"))
+    assert found.rate_limit == RateLimit(interval=seconds, burst=2)
+
+
+PEM = "|\n    -----BEGIN CERTIFICATE-----\n    c2VjcmV0\n"
+CERTIFIED = f"{TLS}  client_auth_type: VerifyClientCertIfGiven\n"
+CIPHERS = "".join(f"    - {name}\n" for name in get_args(Cipher))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"tls_server_config:\n  cert: {PEM}  key: {PEM}",
+        f"tls_server_config:\n  cert: {PEM}  key_file: server.key\n",
+        f"tls_server_config:\n  cert_file: server.crt\n  key: {PEM}",
+        CERTIFIED,
+        f"{CERTIFIED}  client_ca: {PEM}",
+        f"{TLS}  client_auth_type: RequireAndVerifyClientCert\n",
+        f"{CERTIFIED}  cipher_suites:\n{CIPHERS}",
+        f"{CERTIFIED}  cipher_suites:\n{CIPHERS}  prefer_server_cipher_suites: false\n",
+        f"{CERTIFIED}  max_version: TLS12\nhttp_server_config:\n  http2: false\n",
+        f"{CERTIFIED}  curve_preferences:\n    - CurveP256\n",
+        "rate_limit:\n  interval: 0\n  burst: 0\n",
+        "rate_limit:\n  interval: 1h\n  burst: 1\nhttp_server_config:\n  headers:\n"
+        "    X-Frame-Options: deny\n",
+    ],
+)
+def test_shapes_that_exporter_toolkit_takes_are_taken(tmp_path: Path, text: str) -> None:
+    settings = load_web(written(tmp_path, text))
+    assert (settings.tls is not None) == text.startswith("tls_server_config")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{TLS}  client_auth_type: RequestClientCert\n", "takes any certificate"),
+        (f"{TLS}  client_auth_type: RequireAnyClientCert\n", "takes any certificate"),
+        (f"{TLS}  client_auth_type: RequireClientCert\n", "takes any certificate"),
+        (f"{CERTIFIED}  curve_preferences: [CurveP256, CurveP384]\n", "takes one curve"),
+        (f"{CERTIFIED}  curve_preferences: [X25519MLKEM768]\n", 'found "X25519MLKEM768"'),
+        (f"{TLS}  cipher_suites: [TLS_RSA_WITH_AES_128_GCM_SHA256]\n", 'found "TLS_RSA_'),
+        (f"basic_auth_users:\n  bob: {HASH.replace('$10$', '$18$')}\n", "of cost 4 to 15"),
+        ("rate_limit:\n  interval: 1s\n  burst: 0\n", "lets nobody in"),
+    ],
+)
+def test_shapes_that_exporter_toolkit_takes_and_the_guide_says_are_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    assert said in refused(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -225,6 +298,6 @@ def test_the_guide_names_every_key_and_its_example_is_valid(tmp_path: Path) -> N
     settings = load_web(written(tmp_path, example))
     assert settings.tls is not None
     assert list(settings.users) == ["prometheus"]
-    for struct in (WebSettings, TlsServer, HttpServerConfig, Headers):
+    for struct in (WebSettings, TlsServer, HttpServerConfig, Headers, RateLimit):
         for field in msgspec.structs.fields(struct):
             assert field.encode_name in page

@@ -13,7 +13,7 @@ import msgspec
 from esewatch.config.build import Problems, build
 from esewatch.config.files import read_tree
 from esewatch.config.tree import Node
-from esewatch.config.units import Scalar, Text, text_that
+from esewatch.config.units import Count, Scalar, Text, text_that
 from esewatch.model import ConfigError
 
 MAX_COST = 15
@@ -23,6 +23,10 @@ seconds."""
 _BCRYPT = re.compile(r"\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}", re.ASCII)
 """Cost, salt and hash. A salt of 16 bytes ends in one of four characters; bcrypt refuses others at
 once, and how soon a login is refused would tell its name."""
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s|m|h)", re.ASCII)
+_INTERVAL = re.compile(f"(?:{_PART.pattern})+", re.ASCII)
 
 ClientAuth = Literal[
     "NoClientCert",
@@ -52,13 +56,19 @@ Cipher = Literal[
 """Those that Go's tls.CipherSuites() names."""
 
 _UNVERIFIED = ("RequestClientCert", "RequireAnyClientCert", "RequireClientCert")
-_VERIFIED = ("VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
 
 
 def _parse_flag(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(text)
     return text == "true"
+
+
+def _interval(text: str) -> float:
+    """Seconds of a duration as Go writes it."""
+    if text != "0" and not _INTERVAL.fullmatch(text):
+        raise ValueError(text)
+    return sum((float(number) * _UNITS[unit] for number, unit in _PART.findall(text)), 0.0)
 
 
 def _bcrypt(text: str) -> str:
@@ -69,31 +79,30 @@ def _bcrypt(text: str) -> str:
 
 
 _HEADER = text_that(lambda text: len(text) <= 4096 and text.isascii() and text.isprintable())
-_NEVER = text_that(lambda _: False)
 Flag = Annotated[bool, Scalar("true or false", _parse_flag, bool)]
 HeaderText = Annotated[str, Scalar("one line of ASCII text", _HEADER, str)]
 Hash = Annotated[
     str, Scalar(f"a bcrypt hash, $2y$10$..., of cost 4 to {MAX_COST}", _bcrypt, str, secret=True)
 ]
-Inline = Annotated[
-    str,
-    Scalar("nothing: Python's ssl reads it from a file, name one", _NEVER, str, secret=True),
+Pem = Annotated[
+    str, Scalar("PEM, -----BEGIN ...", text_that(lambda text: "-----BEGIN " in text), str, True)
 ]
-
-Limit = Annotated[
-    str, Scalar("nothing: the limits are built in, see docs/security.md", _NEVER, str, secret=True)
-]
+Interval = Annotated[float, Scalar("a duration such as 500ms or 1m30s, or 0", _interval, str)]
 
 
 class TlsServer(msgspec.Struct, frozen=True, kw_only=True):
     """`tls_server_config`. Files may be relative to the web configuration until `load_web`."""
 
-    cert_file: Text
+    cert_file: Text | None = None
     """The server's certificate and those between it and a root (PEM)."""
-    key_file: Text
+    cert: Pem | None = None
+    """The same, in the place of a file."""
+    key_file: Text | None = None
     """Its key (PEM), not encrypted."""
+    key: Pem | None = None
     client_ca_file: Text | None = None
-    """Roots of the clients' certificates (PEM)."""
+    """Roots of the clients' certificates (PEM); none: those of the system."""
+    client_ca: Pem | None = None
     client_auth_type: ClientAuth = "NoClientCert"
     client_allowed_sans: list[Text] = []
     """Alternative names of clients, one of which a certificate must have."""
@@ -103,9 +112,6 @@ class TlsServer(msgspec.Struct, frozen=True, kw_only=True):
     """For TLS 1.2; empty: Python's choice. Those of TLS 1.3 cannot be chosen, as in Go."""
     prefer_server_cipher_suites: Flag = True
     curve_preferences: list[Curve] = []
-    cert: Inline | None = None
-    key: Inline | None = None
-    client_ca: Inline | None = None
 
 
 class Headers(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +144,15 @@ class HttpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     headers: Headers = Headers()
 
 
+class RateLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """`rate_limit`: a token bucket of all requests."""
+
+    interval: Interval = 0.0
+    """Seconds until one more request may come; 0: any number."""
+    burst: Count = 0
+    """Requests that may come at once."""
+
+
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     tls: TlsServer | None = msgspec.field(default=None, name="tls_server_config")
     http: HttpServerConfig = msgspec.field(
@@ -145,7 +160,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     )
     users: dict[str, Hash] = msgspec.field(default_factory=dict, name="basic_auth_users")
     """Name -> bcrypt hash of the password; empty: no login."""
-    rate_limit: Limit | None = None
+    rate_limit: RateLimit = RateLimit()
 
     def files(self) -> list[str]:
         if self.tls is None:
@@ -163,6 +178,7 @@ def load_web(path: str | Path) -> WebSettings:
     if settings is not msgspec.UNSET:
         _check_tls(tree, settings.tls, problems)
         _check_users(tree, problems)
+        _check_rate(tree, settings.rate_limit, problems)
     if lines := problems.lines(str(path)):
         raise ConfigError("\n".join(lines))
     return _settled(settings, Path(path).absolute().parent)
@@ -172,13 +188,9 @@ def _settled(settings: WebSettings, folder: Path) -> WebSettings:
     if settings.tls is None:
         return settings
     found = settings.tls
-    authority = found.client_ca_file and str(folder / found.client_ca_file)
-    tls = msgspec.structs.replace(
-        found,
-        cert_file=str(folder / found.cert_file),
-        key_file=str(folder / found.key_file),
-        client_ca_file=authority,
-    )
+    names = ("cert_file", "key_file", "client_ca_file")
+    files = {name: file and str(folder / file) for name in names if (file := getattr(found, name))}
+    tls = msgspec.structs.replace(found, **files)
     return msgspec.structs.replace(settings, tls=tls)
 
 
@@ -199,10 +211,15 @@ def _check_tls(tree: Node, tls: TlsServer | None, problems: Problems) -> None:
             f"{tls.client_auth_type} takes any certificate, which Python's ssl cannot and which "
             "proves nothing; use RequireAndVerifyClientCert",
         )
-    elif tls.client_auth_type in _VERIFIED and tls.client_ca_file is None:
-        refuse("client_auth_type", f"{tls.client_auth_type} needs client_ca_file")
-    elif tls.client_auth_type == "NoClientCert" and tls.client_ca_file is not None:
-        refuse("client_ca_file", "has no use without client_auth_type")
+    misspelt = bool(problems.lines(""))
+    for name in ("cert", "key", "client_ca"):
+        given = [each for each in (name, f"{name}_file") if getattr(tls, each) is not None]
+        if len(given) == 2:
+            refuse(name, f"there is {name}_file too; name one of them")
+        elif given and name == "client_ca" and tls.client_auth_type == "NoClientCert":
+            refuse(given[0], "has no use without client_auth_type")
+        elif not given and name != "client_ca" and not misspelt:
+            refuse("", f'missing key "{name}_file" or "{name}"')
     if tls.client_allowed_sans and tls.client_auth_type != "RequireAndVerifyClientCert":
         refuse("client_allowed_sans", "needs client_auth_type RequireAndVerifyClientCert")
     if tls.min_version > tls.max_version:
@@ -220,3 +237,9 @@ def _check_users(tree: Node, problems: Problems) -> None:
             problems.add(node.line, users.place, "a name must not be empty or have a colon in it")
         elif node.value is None:
             problems.add(node.line, node.place, "found nothing, allowed: a bcrypt hash")
+
+
+def _check_rate(tree: Node, limit: RateLimit, problems: Problems) -> None:
+    if limit.interval and not limit.burst and isinstance(tree.value, dict):
+        node = tree.value["rate_limit"]
+        problems.add(node.line, node.place, "a burst of 0 lets nobody in; name one of 1 or more")

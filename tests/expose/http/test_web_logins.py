@@ -13,9 +13,10 @@ from pathlib import Path
 import bcrypt
 import pytest
 
+from esewatch.config.web import RateLimit
 from esewatch.expose.http import web as web_module
 from esewatch.expose.http.requests import RefusedError
-from esewatch.expose.http.web import MAX_KNOWN, Logins, WebConfiguration
+from esewatch.expose.http.web import MAX_KNOWN, Bucket, Logins, WebConfiguration
 from esewatch.model import ConfigError
 from tests.expose.serving import Answer, FakeDaemon, ask, serving
 from tests.support.patience import PATIENCE
@@ -284,6 +285,34 @@ def _status(task: "asyncio.Task[None]") -> int:
     return error.status
 
 
+def test_a_login_is_remembered_though_its_client_did_not_wait() -> None:
+    """A scrape that gives up before bcrypt is done is let in the next time."""
+    calls: list[bytes] = []
+    go = threading.Event()
+
+    def check(password: bytes, hashed_password: bytes) -> bool:
+        calls.append(password)
+        return go.wait(PATIENCE)
+
+    async def work(logins: Logins) -> None:
+        async def admit() -> None:
+            users = {"a": "$2b$04$"}
+            await logins.admit(basic("a", "right")["Authorization"], "10.0.0.1", users, check)
+
+        waiting = asyncio.create_task(admit())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        go.set()
+        async with asyncio.timeout(PATIENCE):
+            while not logins._known:
+                await asyncio.sleep(0.01)
+        await admit()
+        assert calls == [b"right"]
+
+    asyncio.run(work(Logins()))
+
+
 def test_only_so_many_logins_are_remembered_and_no_wrong_one() -> None:
     calls: list[bytes] = []
 
@@ -340,3 +369,28 @@ def test_http_2_is_ignored_with_a_word(tmp_path: Path, caplog: pytest.LogCapture
     with caplog.at_level("INFO"):
         WebConfiguration(tmp_path / "web.yml")
     assert "http2 is ignored: HTTP/1.1 is served" in caplog.text
+
+
+def test_more_requests_than_the_rate_limit_allows_are_told_when_to_come_again(
+    tmp_path: Path,
+) -> None:
+    text = f"rate_limit: {{interval: 1h, burst: 3}}\n{HEADERS}"
+    web = configured(tmp_path, {"alice": hashed("wonder")}, text)
+    with serving(web=web) as server:
+        good = basic("alice", "wonder")
+        assert [ask(server, "/metrics", headers=good).status for _ in range(3)] == [200] * 3
+        answer = ask(server, "/metrics", headers=good)
+        assert (answer.status, answer.headers["retry-after"]) == (429, "3600")
+        assert answer.headers["content-security-policy"] == "img-src 'none'"
+        (tmp_path / "web.yml").write_text(f"basic_auth_users: {{alice: {hashed('wonder')}}}\n")
+        assert ask(server, "/metrics", headers=good).status == 429
+        assert not web.successful
+
+
+def test_the_bucket_of_the_rate_limit_fills_by_one_each_interval() -> None:
+    bucket = Bucket(RateLimit(interval=2.0, burst=2))
+    taken = [bucket.takes(now) for now in (1000.0, 1000.0, 1000.0, 1001.0, 1002.0, 1002.0, 1099.0)]
+    assert taken == [True, True, False, False, True, False, True]
+    assert (bucket.takes(1099.0), bucket.takes(1099.0)) == (True, False)
+    free = Bucket(RateLimit())
+    assert all(free.takes(0.0) for _ in range(1000))

@@ -5,6 +5,7 @@ import http.client
 import os
 import socket
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -210,8 +211,12 @@ def test_a_certificate_in_the_clients_file_is_trusted_though_it_is_no_root(tmp_p
 @pytest.mark.parametrize(
     ("text", "lost"),
     [
-        ("", "tls_server_config, client_auth_type RequireAndVerifyClientCert, client_allowed_sans"),
-        (TLS, "client_auth_type RequireAndVerifyClientCert, client_allowed_sans"),
+        (
+            "",
+            "tls_server_config, client_auth_type RequireAndVerifyClientCert, client_ca, "
+            "client_allowed_sans",
+        ),
+        (TLS, "client_auth_type RequireAndVerifyClientCert, client_ca, client_allowed_sans"),
         (CLIENTS, "client_allowed_sans"),
     ],
 )
@@ -340,3 +345,80 @@ def test_a_client_that_sends_its_request_with_the_handshake_is_answered(tmp_path
                 with contextlib.suppress(ssl.SSLWantReadError):
                     received += speaker.read(65536)
         assert received.startswith(b"HTTP/1.1 200")
+
+
+def inline(name: str, pem: bytes) -> str:
+    """A key of `tls_server_config` with PEM in the place of a file."""
+    return f"  {name}: |\n" + "".join(f"    {line}\n" for line in pem.decode().splitlines())
+
+
+def test_certificate_key_and_authority_may_stand_in_the_file_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are files for a moment, which nobody else may read and which do not stay."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    one = self_signed("one")
+    text = (
+        f"tls_server_config:\n{inline('cert', one.certificate)}{inline('key', one.key)}"
+        f"{inline('client_ca', authority().certificate)}"
+        "  client_auth_type: RequireAndVerifyClientCert\n"
+    )
+    modes: list[int] = []
+    load = ssl.SSLContext.load_cert_chain
+
+    def note(context: ssl.SSLContext, cert: str, key: str, *password: Callable[[], str]) -> None:
+        if str(temporary) in str(cert):
+            modes.extend(Path(file).stat().st_mode & 0o777 for file in (cert, key))
+            modes.append(Path(cert).parent.stat().st_mode & 0o777)
+        load(context, cert, key, *password)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", note)
+    with serving(web=configured(tmp_path, text)) as server:
+        own = trusting(tmp_path, own=client("DNS:prometheus"))
+        assert ask(server, "/-/healthy", context=own).status == 200
+        with pytest.raises(OSError):
+            ask(server, "/-/healthy", context=trusting(tmp_path))
+    assert modes == [0o600, 0o600, 0o700]
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_stands_in_the_file_itself_is_named_by_its_key(tmp_path: Path) -> None:
+    one, other = self_signed("one"), self_signed("other")
+    begin = f"tls_server_config:\n{inline('cert', one.certificate)}"
+    assert refused(tmp_path, begin + inline("key", other.key)) == (
+        "web.yml: key: not the key of the certificate cert"
+    )
+    assert refused(tmp_path, begin + inline("key", encrypted(one).key)) == (
+        "web.yml: key: the key is encrypted: write it without a password"
+    )
+    text = CLIENTS.replace("  client_ca_file: ca.pem\n", inline("client_ca", b"-----BEGIN x"))
+    assert refused(tmp_path, text) == "web.yml: client_ca: no certificate in PEM form"
+
+
+@pytest.mark.parametrize("kind", ["VerifyClientCertIfGiven", "RequireAndVerifyClientCert"])
+def test_without_an_authority_the_roots_of_the_system_verify_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    authority().put(tmp_path, "system")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "system.pem"))
+    text = CLIENTS.replace("  client_ca_file: ca.pem\n", "").replace(
+        "RequireAndVerifyClientCert", kind
+    )
+    with serving(web=configured(tmp_path, text)) as server:
+        own = trusting(tmp_path, own=client("DNS:prometheus"))
+        assert ask(server, "/-/healthy", context=own).status == 200
+        with pytest.raises(OSError):
+            ask(server, "/-/healthy", context=trusting(tmp_path, own=self_signed("stranger")))
+        if kind == "VerifyClientCertIfGiven":
+            assert ask(server, "/-/healthy", context=trusting(tmp_path)).status == 200
+
+
+def test_an_authority_that_is_taken_away_while_it_runs_stays(tmp_path: Path) -> None:
+    web = configured(tmp_path, CLIENTS)
+    (tmp_path / "web.yml").write_text(CLIENTS.replace("  client_ca_file: ca.pem\n", ""))
+    with serving(web=web) as server:
+        own = trusting(tmp_path, own=client("DNS:prometheus"))
+        assert ask(server, "/-/healthy", context=own).status == 200
+        assert not web.successful

@@ -14,7 +14,7 @@ import msgspec
 
 from esewatch.cli.options import add_web_config_option
 from esewatch.config.files import refuse_named_pipe
-from esewatch.config.web import WebSettings, load_web
+from esewatch.config.web import TlsServer, WebSettings, load_web
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.requests import JOURNAL_HEADER, journal_number
 from esewatch.expose.http.server import parse_address
@@ -68,7 +68,7 @@ def post(
             headers[JOURNAL_HEADER] = journal_number(number)
         connection.connect()
         if web.tls is not None:
-            _must_be_ours(connection.sock, web.tls.cert_file)
+            _must_be_ours(connection.sock, web.tls)
         path = f"{place_of(address)[2]}/api/v1/{command}"
         connection.request("POST", path, json.dumps(body), headers)
         answer = connection.getresponse()
@@ -125,21 +125,20 @@ def connection_to(address: str, web: WebSettings) -> http.client.HTTPConnection:
     return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
 
 
-def _must_be_ours(found: Any, cert_file: str) -> None:
-    """Raises EsewatchError unless the server has the certificate of the file."""
+def _must_be_ours(found: Any, tls: TlsServer) -> None:
+    """Raises EsewatchError unless the server has the certificate of the web configuration."""
+    file = tls.cert_file or "cert"
     begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
     try:
-        text = Path(cert_file).read_text(encoding="ascii", errors="replace")
+        text = tls.cert or Path(file).read_text(encoding="ascii", errors="replace")
         start = text.index(begin)  # the key may stand before it in the same file
         first = text[start : text.index(end, start) + len(end)]
         expected = ssl.PEM_cert_to_DER_cert(first)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no certificate in PEM form"
-        raise EsewatchError(f"{cert_file}: cannot be read: {reason}") from error
+        raise EsewatchError(f"{file}: cannot be read: {reason}") from error
     if found.getpeercert(binary_form=True) != expected:
-        raise EsewatchError(
-            f"the answer does not carry the certificate of {cert_file}: nothing is sent"
-        )
+        raise EsewatchError(f"the answer does not carry the certificate of {file}: nothing is sent")
 
 
 def _login(file: str) -> bytes:

@@ -3,7 +3,8 @@
 import contextlib
 import ipaddress
 import ssl
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,16 +111,7 @@ def tls_of(settings: TlsServer) -> Tls:
     for curve in settings.curve_preferences:
         context.set_ecdh_curve(_CURVES[curve])
     _load_certificate(context, settings)
-    if settings.client_ca_file is not None:
-        _refuse_unreadable(settings.client_ca_file)
-        try:
-            context.load_verify_locations(settings.client_ca_file)
-        except (ssl.SSLError, ValueError) as error:
-            raise ConfigError(f"{settings.client_ca_file}: no certificate in PEM form") from error
-        except OSError as error:
-            raise ConfigError(f"{settings.client_ca_file}: {_unreadable(error)}") from error
-        # As in Go: every certificate in the file is trusted, a root or not.
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    _load_authority(context, settings)
     context.verify_mode = _CLIENTS[settings.client_auth_type]
     return Tls(context, frozenset(map(_normal, settings.client_allowed_sans)))
 
@@ -146,28 +138,62 @@ def _openssl_name(name: str) -> str:
     return f"{exchange.replace('_', '-')}-{cipher}"
 
 
-def _load_certificate(context: ssl.SSLContext, settings: TlsServer) -> None:
-    for file in (settings.cert_file, settings.key_file):
+def _load_authority(context: ssl.SSLContext, settings: TlsServer) -> None:
+    file, inline = settings.client_ca_file, settings.client_ca
+    if file is not None:
         _refuse_unreadable(file)
+    try:
+        if file is not None or inline is not None:
+            context.load_verify_locations(file, cadata=inline)
+            # As in Go: every certificate that is named is trusted, a root or not.
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        elif settings.client_auth_type != "NoClientCert":
+            context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError(f"{file or 'client_ca'}: no certificate in PEM form") from error
+    except OSError as error:
+        raise ConfigError(f"{file}: {_unreadable(error)}") from error
+
+
+def _load_certificate(context: ssl.SSLContext, settings: TlsServer) -> None:
+    cert, key = settings.cert_file or "cert", settings.key_file or "key"
 
     def refuse() -> str:
-        raise ConfigError(f"{settings.key_file}: the key is encrypted: write it without a password")
+        raise ConfigError(f"{key}: the key is encrypted: write it without a password")
 
     try:
-        # Without the callback OpenSSL would ask at the terminal.
-        context.load_cert_chain(settings.cert_file, settings.key_file, refuse)
+        with (
+            _as_file(settings.cert_file, settings.cert) as cert_file,
+            _as_file(settings.key_file, settings.key) as key_file,
+        ):
+            # Without the callback OpenSSL would ask at the terminal.
+            context.load_cert_chain(cert_file, key_file, refuse)
     except OSError as error:
-        raise ConfigError(_why(error, settings)) from error
+        raise ConfigError(_why(error, cert, key)) from error
 
 
-def _why(error: OSError, settings: TlsServer) -> str:
+@contextlib.contextmanager
+def _as_file(file: str | None, text: str | None) -> Iterator[str]:
+    """A file to load: OpenSSL takes no text, so that is one for a moment, for nobody else."""
+    if file is not None:
+        _refuse_unreadable(file)
+        yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="esewatch-") as folder:
+        made = Path(folder, "pem")
+        made.touch(0o600)
+        made.write_text(text or "", encoding="utf-8")
+        yield str(made)
+
+
+def _why(error: OSError, cert: str, key: str) -> str:
     if not isinstance(error, ssl.SSLError):  # exchanged between the look and the reading
-        return f"{settings.cert_file}, {settings.key_file}: {_unreadable(error)}"
+        return f"{cert}, {key}: {_unreadable(error)}"
     if error.reason == "KEY_VALUES_MISMATCH":
-        return f"{settings.key_file}: not the key of the certificate {settings.cert_file}"
+        return f"{key}: not the key of the certificate {cert}"
     if error.reason in _TOO_WEAK:
-        return f"{settings.cert_file}: too weak for OpenSSL: {error.reason}"
-    return f"{settings.cert_file}, {settings.key_file}: no certificate and key in PEM form"
+        return f"{cert}: too weak for OpenSSL: {error.reason}"
+    return f"{cert}, {key}: no certificate and key in PEM form"
 
 
 def _refuse_unreadable(file: str) -> None:

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import logging
+import math
 import os
 import time
 from collections import OrderedDict
@@ -14,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
-from esewatch.config.web import WebSettings, load_web
+from esewatch.config.web import RateLimit, WebSettings, load_web
 from esewatch.expose.http.requests import RefusedError
 from esewatch.expose.http.tls import Tls, tls_of
 from esewatch.model import ConfigError
@@ -83,14 +84,13 @@ class Logins:
         if name in users and key in self._known:
             self._known.move_to_end(key)
             return
-        right = await self._check(
-            client, lambda: _is_right(check, password, hashed, _cost(dearest))
-        )
-        if not right or name not in users:
+
+        def work() -> bool:
+            return _is_right(check, password, hashed, _cost(dearest))
+
+        # It is remembered also where the client has gone meanwhile, so that it may come again.
+        if not await asyncio.shield(self._check(client, work, key if name in users else None)):
             raise RefusedError(401, "This name or password is wrong.", CHALLENGE)
-        self._known[key] = None
-        while len(self._known) > MAX_KNOWN:
-            self._known.popitem(last=False)
 
     def _key(self, name: str, hashed: str, password: bytes) -> bytes:
         digest = hashlib.blake2b(key=self._secret)
@@ -98,22 +98,32 @@ class Logins:
             digest.update(len(part).to_bytes(4, "big") + part)
         return digest.digest()
 
-    async def _check(self, client: str, work: Callable[[], bool]) -> bool:
+    def _check(
+        self, client: str, work: Callable[[], bool], key: bytes | None
+    ) -> "asyncio.Task[bool]":
+        """Checks a login, of a user where there is a `key` to remember. Raises RefusedError where
+        too many wait."""
         mine = self._waiting.get(client, 0)
         if mine >= MAX_WAITING_OF_ONE or sum(self._waiting.values()) >= MAX_WAITING:
             raise RefusedError(
                 429, "Too many logins wait to be checked. Try again.", {"retry-after": "2"}
             )
         self._waiting[client] = mine + 1
-        check = asyncio.wrap_future(self._in_turn.submit(work))
-        check.add_done_callback(lambda _: self._checked(client))
-        # A client that goes meanwhile keeps its place: the check goes on.
-        return await asyncio.shield(check)
 
-    def _checked(self, client: str) -> None:
-        self._waiting[client] -= 1
-        if not self._waiting[client]:
-            del self._waiting[client]
+        async def checked() -> bool:
+            try:
+                right = await asyncio.wrap_future(self._in_turn.submit(work))
+            finally:
+                self._waiting[client] -= 1
+                if not self._waiting[client]:
+                    del self._waiting[client]
+            if right and key is not None:
+                self._known[key] = None
+                while len(self._known) > MAX_KNOWN:
+                    self._known.popitem(last=False)
+            return right and key is not None
+
+        return asyncio.create_task(checked())
 
 
 def _is_right(check: LoginCheck, password: bytes, hashed: str, dearest: int) -> bool:
@@ -155,6 +165,26 @@ Stamp = tuple[tuple[int, ...], ...]
 permissions, and a file that kept its mtime."""
 
 
+class Bucket:
+    """The requests that `rate_limit` allows: as in Go's x/time/rate."""
+
+    def __init__(self, limit: RateLimit) -> None:
+        self._limit = limit
+        self._tokens = float(limit.burst)
+        self._filled = 0.0
+
+    def takes(self, now: float) -> bool:
+        """True if one more may come at `now`, in seconds of a clock that never goes back."""
+        if not self._limit.interval:
+            return True
+        more = (now - self._filled) / self._limit.interval
+        self._tokens, self._filled = min(self._limit.burst, self._tokens + more), now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
 class WebConfiguration:
     """The current settings of `path`. Raises ConfigError when they are wrong at first. `admit` and
     `tls` are for the server's event loop; the rest may be asked by any thread."""
@@ -163,6 +193,7 @@ class WebConfiguration:
         self._path = str(path)
         self._logins = Logins()
         self._settings = WebSettings()  # guards nothing: any file may be the first
+        self._bucket = Bucket(self._settings.rate_limit)
         self._files = [self._path]
         self._take_up()
 
@@ -179,6 +210,8 @@ class WebConfiguration:
             check = bcrypt_check() if settings.users else None
         except ConfigError as error:
             raise ConfigError(f"{self._path}: {error}") from error
+        if settings.rate_limit != self._settings.rate_limit:
+            self._bucket = Bucket(settings.rate_limit)
         self._settings, self._tls, self._check = settings, tls, check
         self._headers = settings.http.headers.set()
         self.successful, self.taken_up = True, time.time()
@@ -210,6 +243,9 @@ class WebConfiguration:
     async def admit(self, headers: Mapping[str, str], client: str) -> None:
         """Return when a request with these headers may be answered; else RefusedError."""
         self._renew()
+        if not self._bucket.takes(time.monotonic()):
+            pause = str(math.ceil(self._settings.rate_limit.interval))
+            raise RefusedError(429, "More requests than rate_limit allows.", {"retry-after": pause})
         if self._check is not None:
             users = self._settings.users
             await self._logins.admit(headers.get("authorization", ""), client, users, self._check)
@@ -243,8 +279,10 @@ def _guards(settings: WebSettings) -> list[str]:
     asked = {
         "tls_server_config": tls,
         "client_auth_type RequireAndVerifyClientCert": required,
+        "client_ca": tls is not None and (tls.client_ca_file or tls.client_ca),
         "client_allowed_sans": named,
         "basic_auth_users": settings.users,
+        "rate_limit": settings.rate_limit.interval,
     }
     return [name for name, value in asked.items() if value]
 
