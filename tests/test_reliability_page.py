@@ -40,6 +40,7 @@ IN_USE = {
     "bytes of the body": f"{requests.MAX_BODY // KIB} KiB, of {app.BODIES_AT_ONCE} at once",
     "bytes of a refused body": f"{requests.DROPPED // MIB} MiB, within 10 s",
     "bytes of a client that wait": f"{connection.AHEAD // KIB} KiB",
+    "bytes of answers": f"{Limits().answer_bytes // MIB} MiB",
     "bytes of records set aside": f"{quarantine.MAX_BYTES // MIB} MiB",
 }
 

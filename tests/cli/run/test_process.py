@@ -1,6 +1,7 @@
 """The process of the daemon: what the system lets it have, and its end, to be started again, when
 nobody folds or serves any more."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from esewatch.expose.http.server import HttpServer, systemd_sockets
 from esewatch.model import EsewatchError
 from tests.support.crashes import Crashed, crashing
 from tests.support.patience import PATIENCE
+from tests.support.ports import free_port
 
 LIMITED = """
 import resource, sys
@@ -111,6 +113,45 @@ def test_it_serves_on_the_socket_that_systemd_passes(tmp_path: Path) -> None:
         finally:
             agent.terminate()
             assert agent.wait(PATIENCE) == 0
+
+
+BUSY = """
+import sys, threading
+import bcrypt
+from esewatch.cli import main
+
+def checkpw(password, hashed):
+    print("checking", flush=True)
+    threading.Event().wait()
+
+bcrypt.checkpw = checkpw
+sys.exit(main(["run", *sys.argv[1:]]))
+"""
+"""An agent whose checks of logins never end."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
+def test_its_end_waits_for_no_check_of_a_login(tmp_path: Path) -> None:
+    (tmp_path / "esewatch.yml").write_text("{sources: [], journal: j.db}\n")
+    (tmp_path / "web.yml").write_text(f"basic_auth_users: {{a: $2b$15${'.' * 53}}}\n")
+    words = ("--config.file", tmp_path / "esewatch.yml", "--web.config.file", tmp_path / "web.yml")
+    port = free_port()
+    agent = subprocess.Popen(
+        [sys.executable, "-c", BUSY, *words, "--web.listen-address", f"127.0.0.1:{port}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with agent, contextlib.ExitStack() as stack:
+        stack.callback(agent.kill)
+        assert agent.stderr is not None
+        assert agent.stdout is not None
+        assert any(b"serves" in line for line in agent.stderr)
+        for _ in range(3):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
+            client.sendall(b"GET / HTTP/1.0\r\nAuthorization: Basic YTpi\r\n\r\n")
+        assert agent.stdout.readline() == b"checking\n"
+        agent.terminate()
+        assert agent.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from esewatch.expose.http.app import PAGES_AT_ONCE
 from esewatch.expose.http.connection import CHUNK, Connection, Limits
+from esewatch.expose.http.requests import network_of
 from esewatch.expose.http.server import HttpServer
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.expose.pages.overview import Overview
@@ -21,6 +23,8 @@ from tests.support.certificates import self_signed, trusting
 from tests.support.patience import PATIENCE
 
 MIB = 1 << 20
+PAGE = b"GET /computer HTTP/1.1\r\nHost: x\r\n\r\n"
+HEALTHY = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def with_tls(folder: Path) -> WebConfiguration:
@@ -132,6 +136,134 @@ def test_one_address_leaves_places_to_others() -> None:
         assert other[0].recv(12) == b"HTTP/1.1 200"
 
 
+@pytest.mark.parametrize(
+    ("one", "another", "same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", True),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("fe80::1%lo", "fe80::2", True),
+        ("", "no address", False),
+    ],
+)
+def test_of_ipv6_a_network_counts_as_one_peer(one: str, another: str, same: bool) -> None:
+    assert (network_of(one) == network_of(another)) is same
+
+
+def test_where_many_addresses_fill_all_places_the_largest_crowd_gives_way() -> None:
+    """Who has one connection keeps it, idle or not."""
+    limits = Limits(connections=9, of_a_peer=6)
+    with serving(limits=limits) as server, contextlib.ExitStack() as stack:
+
+        def came(last: int) -> socket.socket:
+            target = ("127.0.0.1", port_of(server))
+            source = (f"127.0.0.{last}", 0)
+            client = stack.enter_context(socket.create_connection(target, PATIENCE, source))
+            client.sendall(HEALTHY)
+            assert client.recv(1000).endswith(b"Healthy.\n")
+            return client
+
+        single = came(2)
+        crowd = [came(last) for last in (3, 4) * 4]
+        for last in (5, 6, 7, 8):
+            came(last)
+        single.sendall(HEALTHY)
+        assert single.recv(1000).endswith(b"Healthy.\n")
+        assert all(each.recv(1) == b"" for each in crowd[:4])
+        assert server.connections == 9
+
+
+class Own:
+    """An answer of its own for each client, or one for all."""
+
+    def __init__(self, shared: bool) -> None:
+        self._body = bytes(4 * MIB) if shared else None
+
+    def render(self, accept: str, accept_encoding: str) -> tuple[bytes, str, str]:
+        return self._body or bytes(4 * MIB), "text/plain", ""
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_answers_that_nobody_reads_are_bounded_together(shared: bool) -> None:
+    """The one that waits longest ends; one answer that many wait for is there once."""
+    view = FakeDaemon()
+    view.snapshot = Own(shared)  # type: ignore[assignment]
+    limits = Limits(answer_bytes=10 * MIB)
+    with serving(view, limits=limits) as server, contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(5):
+            clients.append(stack.enter_context(asking(server)))
+            assert wait_until(lambda: not any(each._sent.is_set() for each in opened(server)))
+        kept = {id(each.body): len(each.body) for each in opened(server)}
+        assert (len(opened(server)), sum(kept.values())) == (
+            (5, 4 * MIB) if shared else (2, 8 * MIB)
+        )
+        assert len(clients[-1].recv(1000)) == 1000
+
+
+def test_samples_are_one_object_for_all_clients() -> None:
+    view = FakeDaemon()
+    for form in (("", ""), ("", "gzip"), ("application/openmetrics-text", "gzip")):
+        assert view.snapshot.render(*form)[0] is view.snapshot.render(*form)[0]
+
+
+class Busy(FakeDaemon):
+    """Its pages wait until they may go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def overview(self) -> Overview:
+        assert self.go.wait(PATIENCE)
+        return super().overview()
+
+
+def sent_until_nobody_takes_more(client: socket.socket, block: bytes) -> int:
+    sent = 0
+    client.settimeout(0.5)
+    with contextlib.suppress(TimeoutError):
+        while sent < 8 * MIB:
+            sent += client.send(block)
+    return sent
+
+
+def test_requests_that_come_while_an_answer_waits_stay_with_the_system() -> None:
+    view = Busy()
+    with serving(view) as server, connect(server) as client:
+        client.sendall(PAGE)
+        assert wait_until(lambda: any(each.answering for each in opened(server)))
+        assert sent_until_nobody_takes_more(client, HEALTHY * 1000) < 8 * MIB
+        (connection,) = opened(server)
+        assert len(connection._http.trailing_data[0]) < MIB // 2
+        view.go.set()
+
+
+def test_bytes_after_the_end_of_tls_are_dropped(tmp_path: Path) -> None:
+    view = Busy()
+    with serving(view, web=with_tls(tmp_path)) as server, connect(server) as client:
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        speaker = trusting(tmp_path).wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+        while True:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                speaker.do_handshake()
+                break
+            client.sendall(outgoing.read())
+            incoming.write(client.recv(65536))
+        speaker.write(PAGE)
+        client.sendall(outgoing.read())
+        assert wait_until(lambda: any(each.answering for each in opened(server)))
+        with contextlib.suppress(ssl.SSLError):
+            speaker.unwrap()
+        client.sendall(outgoing.read())
+        assert sent_until_nobody_takes_more(client, bytes(65536)) >= 8 * MIB
+        (connection,) = opened(server)
+        assert connection._tls is not None
+        assert connection._tls._incoming.pending < MIB
+        view.go.set()
+
+
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
 def test_little_waits_for_a_client_that_does_not_read(tmp_path: Path, secure: bool) -> None:
     view = FakeDaemon()
@@ -185,26 +317,26 @@ def test_requests_without_pause_are_answered_one_by_one() -> None:
 
 def test_clients_that_go_leave_neither_tasks_nor_turns() -> None:
     """Their pages wait for a turn; those being made keep theirs until they are."""
-    go, made = threading.Event(), threading.Semaphore(0)
+    made = threading.Semaphore(0)
 
-    class Busy(FakeDaemon):
+    class Counted(Busy):
         def overview(self) -> Overview:
             made.release()
-            assert go.wait(PATIENCE)
             return super().overview()
 
-    with serving(Busy()) as server:
+    view = Counted()
+    with serving(view) as server:
         try:
             for _ in range(300):
                 client = connect(server)
-                client.sendall(b"GET /computer HTTP/1.1\r\nHost: x\r\n\r\n")
+                client.sendall(PAGE)
                 reset(client)
             assert all(made.acquire(timeout=PATIENCE) for _ in range(PAGES_AT_ONCE))
             assert wait_until(lambda: server.connections == 0 and tasks(server) == 1)
             assert not made.acquire(blocking=False)
             assert ask(server, "/metrics").status == 200
         finally:
-            go.set()
+            view.go.set()
         assert ask(server, "/computer").status == 200
 
 

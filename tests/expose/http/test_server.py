@@ -1,12 +1,14 @@
 """The server itself: addresses, its end, and clients that are slow, broken or hostile."""
 
 import contextlib
+import errno
 import socket
 import time
 
 import pytest
 
-from esewatch.expose.http.app import PAGES_AT_ONCE, THREADS, App
+from esewatch.expose.http import server as server_module
+from esewatch.expose.http.app import App
 from esewatch.expose.http.connection import Connection, Door, Limits
 from esewatch.expose.http.server import HttpServer, format_address, parse_address
 from esewatch.fold.state.state import State
@@ -139,10 +141,6 @@ def test_the_address_is_free_again_after_the_end() -> None:
     again.stop()
 
 
-def test_pages_leave_a_thread_for_scrapes() -> None:
-    assert PAGES_AT_ONCE < THREADS
-
-
 @pytest.mark.parametrize("path", ["/", "/metrics", "/-/healthy"])
 def test_an_answer_that_finds_no_memory_ends_the_process(
     path: str, monkeypatch: pytest.MonkeyPatch
@@ -269,6 +267,96 @@ def test_a_part_of_an_answer_does_not_wait_for_the_one_before(
         assert ask(server, "/metrics").status == 200
     assert len(found) == 1
     assert found[0] != 0
+
+
+HEALTHY = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def test_where_no_descriptor_is_left_nobody_is_accepted_for_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that tried again at once would try with each request of those that are in."""
+    tried = []
+    accept = socket.socket.accept
+
+    def none_left(listening: socket.socket) -> tuple[socket.socket, object]:
+        tried.append(listening)
+        if len(tried) <= 2:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(listening)
+
+    monkeypatch.setattr(server_module, "PAUSE_SECONDS", 1.0)
+    with serving() as server, connect(server) as client:
+        client.sendall(HEALTHY)
+        assert client.recv(12) == b"HTTP/1.1 200"
+        client.recv(1000)
+        monkeypatch.setattr(socket.socket, "accept", none_left)
+        with connect(server) as waiting:
+            assert wait_until(lambda: len(tried) == 1)
+            assert server._loop is not None
+            assert tried[0].fileno() not in server._loop._selector.get_map()  # type: ignore[attr-defined]
+            waiting.sendall(HEALTHY)
+            assert waiting.recv(12) == b"HTTP/1.1 200"
+            assert len([each for each in tried if each is tried[0]]) >= 3
+
+
+@pytest.mark.parametrize(
+    ("sent", "statuses", "closed"),
+    [
+        # Length: a proxy may take one of two for right, this server the other.
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+         b"0\r\n\r\n" + HEALTHY, [400], True),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"
+         + HEALTHY, [400], True),
+        (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nhello", [400], True),
+        (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length : 5\r\n\r\nhello", [400], True),
+        (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+         b"Transfer-Encoding: identity\r\n\r\n0\r\n\r\n", [400], True),
+        (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: 5, 5\r\n\r\nhello" + HEALTHY,
+         [200, 200], False),
+        (b"GET /-/healthy HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HEALTHY,
+         [200], True),
+        # Heads.
+        (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", [400], True),
+        (b"GET /-/healthy HTTP/1.1\r\n\r\n", [400], True),
+        (b"GET /-/healthy HTTP/1.1\r\n Host: x\r\n\r\n", [400], True),
+        (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n" + HEALTHY, [200, 200], False),
+        (b"GET http://x/-/healthy HTTP/1.1\r\nHost: x\r\n\r\n" + HEALTHY, [404, 200], False),
+        (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n" + HEALTHY, [404, 200], False),
+        (b"CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n" + HEALTHY, [404, 200], False),
+        # Answers without a body leave none in the connection.
+        (b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n" + HEALTHY, [200, 200], False),
+        (b"HEAD /nothing HTTP/1.1\r\nHost: x\r\n\r\n" + HEALTHY, [404, 200], False),
+        # What comes after the last request is for nobody.
+        (b"GET /-/healthy HTTP/1.0\r\n\r\n\r\n", [200], True),
+        (b"GET /-/healthy HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + HEALTHY, [200], True),
+        (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" + b"x" * 20_000,
+         [200], True),
+    ],
+    ids=range(19),
+)  # fmt: skip
+def test_each_request_has_one_answer_and_none_is_smuggled(
+    sent: bytes, statuses: list[int], closed: bool
+) -> None:
+    with serving() as server, connect(server) as client:
+        client.sendall(sent)
+        answers = client.makefile("rb")
+        for number, status in enumerate(statuses):
+            assert answers.readline().startswith(b"HTTP/1.1 %d " % status)
+            length = 0
+            while (line := answers.readline()) != b"\r\n":
+                name, _, value = line.partition(b": ")
+                length = int(value) if name == b"content-length" else length
+            if not (number == 0 and sent.startswith(b"HEAD")):
+                answers.read(length)
+        if not closed:
+            client.sendall(HEALTHY.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            assert answers.readline() == b"HTTP/1.1 200 OK\r\n"
+            return
+        try:
+            assert answers.read() == b""
+        except ConnectionResetError:
+            assert wait_until(lambda: server.connections == 0)
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:

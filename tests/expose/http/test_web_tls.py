@@ -324,6 +324,35 @@ def test_the_end_comes_soon_while_clients_hold_on(
         assert "not waited for" not in caplog.text
 
 
+@pytest.mark.parametrize("kind", [b"\x14", b"\x15", b"\x16", b"\x17", b"\x80"])
+def test_a_record_longer_than_tls_has_is_not_waited_for(tmp_path: Path, kind: bytes) -> None:
+    with serving(web=configured(tmp_path)) as server, connect(server) as client:
+        with contextlib.suppress(ConnectionError):
+            client.sendall(kind + b"\x03\x03\xff\xff" + bytes(65535))
+            while client.recv(1000):
+                pass
+        assert wait_until(lambda: server.connections == 0)
+        assert ask(server, "/-/healthy", context=trusting(tmp_path)).status == 200
+
+
+def test_keys_are_agreed_on_once(tmp_path: Path) -> None:
+    """TLS 1.2 lets a client ask for it again and again, which costs the server more than it."""
+    tls = configured(tmp_path).tls()
+    assert tls is not None
+    assert tls.context.options & ssl.OP_NO_RENEGOTIATION
+
+
+def test_a_client_that_leaves_without_a_word_is_answered_what_it_asked(tmp_path: Path) -> None:
+    """It closes its side of TCP, and says no close_notify before."""
+    with serving(web=configured(tmp_path)) as server:
+        secured = trusting(tmp_path).wrap_socket(connect(server), server_hostname="127.0.0.1")
+        with secured:
+            secured.sendall(b"GET /computer HTTP/1.1\r\nHost: x\r\n\r\n")
+            socket.socket.shutdown(secured, socket.SHUT_WR)
+            assert secured.recv(12) == b"HTTP/1.1 200"
+        assert wait_until(lambda: server.connections == 0)
+
+
 def test_a_client_that_sends_its_request_with_the_handshake_is_answered(tmp_path: Path) -> None:
     """The last flight of the handshake and the request arrive in one piece."""
     with serving(web=configured(tmp_path)) as server:

@@ -7,7 +7,6 @@ Reading is open to everybody who reaches the address. Requests that change somet
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -37,6 +36,7 @@ from esewatch.expose.http.requests import (
     must_be_json,
     must_be_local,
 )
+from esewatch.expose.http.threads import in_a_thread
 from esewatch.expose.pages.database_page import DatabasePage
 from esewatch.expose.pages.overview import Overview
 from esewatch.expose.pages.rendering import (
@@ -99,10 +99,9 @@ if TYPE_CHECKING:  # what few have costs the others no memory
 log = logging.getLogger(__name__)
 
 BODIES_AT_ONCE = 8
-THREADS = 6
-"""Threads that make answers."""
 PAGES_AT_ONCE = 4
-"""Fewer than there are threads: pages may wait for the reading thread, a scrape never does."""
+SCRAPES_AT_ONCE = 2
+"""Pages may wait for the reading thread, a scrape never does."""
 
 HTML = "text/html; charset=utf-8"
 CONTENT_POLICY = (
@@ -142,7 +141,6 @@ class App:
         self._prefix = prefix
         self._web = web
         self._runbooks = runbooks or Runbooks()
-        self._threads = ThreadPoolExecutor(THREADS)
         self.begin()
         self._get: dict[str, Handler] = {
             "/": self._status,
@@ -160,7 +158,7 @@ class App:
     def begin(self) -> None:
         """A server begins, or begins again: what waits is of its event loop."""
         self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
-        self._scrapes = asyncio.Semaphore(THREADS - PAGES_AT_ONCE)
+        self._scrapes = asyncio.Semaphore(SCRAPES_AT_ONCE)
         self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
 
     async def answer(self, request: Request, body: ReadBody) -> Response:
@@ -243,7 +241,7 @@ class App:
     ) -> Response:
         """The answer of a thread. A client that goes meanwhile keeps its turn until it is made."""
         await turns.acquire()
-        made = asyncio.get_running_loop().run_in_executor(self._threads, handler, request)
+        made = in_a_thread(lambda: handler(request))
         made.add_done_callback(lambda _: turns.release())
         return await asyncio.shield(made)
 

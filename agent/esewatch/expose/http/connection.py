@@ -8,6 +8,7 @@ import asyncio
 import logging
 import ssl
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
@@ -24,6 +25,7 @@ from esewatch.expose.http.requests import (
     RefusedError,
     Request,
     Response,
+    network_of,
 )
 
 if TYPE_CHECKING:  # what few have costs the others no memory
@@ -45,6 +47,7 @@ AHEAD = 8 << 10
 """Bytes of a client that the system takes before they are asked for."""
 
 _NOT_HTTP = RefusedError(400, "This server speaks HTTP/1.1.")
+_TWO_LENGTHS = RefusedError(400, "Both Content-Length and Transfer-Encoding: one of them is wrong.")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +55,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     connections: int = 256
     of_a_peer: int = 240
-    """Connections of one address: the others are left for others."""
+    """Connections of one address, of IPv6 of one network: the others are left for others."""
     head_seconds: float = 10.0
     """For the head of a request, from the opening of the connection or the last answer; a handshake
     of TLS is a part of it."""
@@ -61,6 +64,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """For a whole request: sending the body, making the answer, reading it."""
     head_bytes: int = 16 * 1024
     """Request line and headers together."""
+    answer_bytes: int = 64 << 20
+    """Answers that wait for their clients, together; one that several wait for counts once."""
 
 
 class Application(Protocol):
@@ -79,8 +84,8 @@ class Application(Protocol):
 class Door:
     """All open connections of a server, the one that idles longest first.
 
-    Where they are too many, one that idles or stalls gives way to a new one. One that is being
-    answered never does.
+    Where they are too many, one that idles or stalls gives way to a new one, of the peer that has
+    most of them. One that is being answered never does.
     """
 
     def __init__(self, app: Application, limits: Limits, secure: Secure | None) -> None:
@@ -101,15 +106,27 @@ class Door:
 
     def admit(self, new: "Connection") -> bool:
         """Add a connection. False where there are too many and all are being answered."""
-        own = [each for each in self._open if each.peer == new.peer]
-        if len(own) >= self.limits.of_a_peer or len(self._open) >= self.limits.connections:
-            crowd = own if len(own) >= self.limits.of_a_peer else list(self._open)
-            idle = next((each for each in crowd if not each.answering), None)
-            if idle is None:
+        of_peers = Counter(each.peer for each in self._open)
+        alone = of_peers[new.peer] >= self.limits.of_a_peer
+        if alone or len(self._open) >= self.limits.connections:
+            idle = [each for each in self._open if not each.answering]
+            if alone:
+                idle = [each for each in idle if each.peer == new.peer]
+            if not idle:
                 return False
-            idle.abort()
+            max(idle, key=lambda each: of_peers[each.peer]).abort()
         self._open[new] = None
         return True
+
+    def make_room(self) -> None:
+        """End the answers that wait longest for their clients, where too much waits."""
+        waiting = sorted((each for each in self._open if each.body), key=lambda each: each.deadline)
+        while len(waiting) > 1:
+            if sum({id(each.body): len(each.body) for each in waiting}.values()) <= (
+                self.limits.answer_bytes
+            ):
+                return
+            waiting.pop(0).abort()
 
     def idles(self, connection: "Connection") -> None:
         """From now on it does."""
@@ -160,8 +177,12 @@ class Connection(asyncio.Protocol):
         self._whole = asyncio.Event()
         """The body is there, or larger than any that is wanted."""
         self._dropped = 0
-        self.peer = ""
+        self._client = ""
         """Address of the client."""
+        self.peer = ""
+        """The address or network that it counts for."""
+        self.body = b""
+        """The answer's, while it is sent."""
         self.deadline = 0.0
 
     @property
@@ -174,7 +195,8 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         transport.set_write_buffer_limits(0)
-        self.peer = str((transport.get_extra_info("peername") or ("",))[0])
+        self._client = str((transport.get_extra_info("peername") or ("",))[0])
+        self.peer = network_of(self._client)
         self._allow(self._door.limits.head_seconds)
         if self._door.closing or not self._door.admit(self):
             transport.abort()
@@ -237,7 +259,7 @@ class Connection(asyncio.Protocol):
     def _end_task(self) -> None:
         if self._task is not None:
             self._task.cancel()
-            self._task = None
+            self._task, self.body = None, b""
 
     def _read(self, wants: bool) -> None:
         self._wants = wants
@@ -262,7 +284,10 @@ class Connection(asyncio.Protocol):
         """Deal with what has come, as far as it can be dealt with now."""
         while not self._transport.is_closing():
             undecided = self._task is not None and self._length and self._body is None
-            if undecided and self._http.their_state is h11.SEND_BODY:
+            state = self._http.their_state
+            # What comes after the last request of a connection is for nobody.
+            last = state is h11.MUST_CLOSE and self._http.trailing_data[0]
+            if last or (undecided and state is h11.SEND_BODY):
                 self._read(False)
                 return
             try:
@@ -301,6 +326,9 @@ class Connection(asyncio.Protocol):
             return
         self._allow(self._door.limits.request_seconds)
         chunked = "transfer-encoding" in headers
+        if chunked and "content-length" in headers:  # RFC 9112, 6.1: who is before us may differ
+            self._refuse(_TWO_LENGTHS)
+            return
         self._length = -1 if chunked else int(headers.get("content-length", "0"))
         self._body, self._dropped = None, 0
         self._whole.clear()
@@ -310,7 +338,7 @@ class Connection(asyncio.Protocol):
             path=unquote(path.decode("ascii")),
             query=query,
             headers=headers,
-            client=self.peer,
+            client=self._client,
         )
         self._task = asyncio.get_running_loop().create_task(self._respond(request))
 
@@ -345,6 +373,9 @@ class Connection(asyncio.Protocol):
     async def _respond(self, request: Request) -> None:
         try:
             response = await self._door.app.answer(request, self._read_body)
+            if len(response.body) > CHUNK:
+                self.body = response.body
+                self._door.make_room()
             for part in self._parts(response):
                 self._write(part)
                 await self._sent.wait()
@@ -353,7 +384,7 @@ class Connection(asyncio.Protocol):
             log.exception("an answer failed")
             self.abort()
             return
-        self._task = None
+        self._task, self.body = None, b""
         self._door.idles(self)
         if self._http.their_state is not h11.SEND_BODY:
             self._next()

@@ -111,10 +111,21 @@ def _is_this_machine(host: str) -> bool:
     return name in {"localhost", socket.gethostname().lower()} or _is_loopback(name)
 
 
+def network_of(client: str) -> str:
+    """The address by which clients are counted; of IPv6 the 64 bits of its network, since somebody
+    with one address there has all of them."""
+    address = _address(client)
+    return address.packed[:8].hex() if address is not None and address.version == 6 else client
+
+
 def _is_loopback(client: str) -> bool:
+    address = _address(client)
+    return address is not None and address.is_loopback
+
+
+def _address(client: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         address = ipaddress.ip_address(client)
     except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

@@ -37,6 +37,8 @@ END_SECONDS = 1.0
 
 ACCEPTED = 16
 """Connections that are accepted before others go on: a flood of them holds up nobody."""
+PAUSE_SECONDS = 1.0
+"""No connection is accepted for so long, after the system had no descriptor or memory for one."""
 WAITING = 256
 """Connections that the system keeps until they are accepted."""
 
@@ -188,12 +190,10 @@ class HttpServer:
         self._app.begin()
         door = Door(self._app, self._limits, self._secure)
         self._loop, self._stop, self._door = loop, asyncio.Event(), door
-        servers = [
-            await loop.create_server(lambda: Connection(door), sock=each, backlog=ACCEPTED)
-            for each in bound
-        ]
         for each in bound:
+            each.setblocking(False)
             each.listen(WAITING)
+            _accepting(loop, door, each)
         self._listening.set()
         try:
             while not self._stop.is_set():
@@ -201,14 +201,37 @@ class HttpServer:
                     async with asyncio.timeout(WATCH_SECONDS):
                         await self._stop.wait()
                 door.close_overdue(time.monotonic())
-            for server in servers:
-                server.close()
             door.close_idle()
+            for each in bound:
+                loop.remove_reader(each)
             end = time.monotonic() + END_SECONDS
             while door.answering and time.monotonic() < end:
                 await asyncio.sleep(0.02)
         finally:
             door.close_overdue(float("inf"))  # they would stay open where the loop ends by an error
+
+
+def _accepting(loop: asyncio.AbstractEventLoop, door: Door, listening: socket.socket) -> None:
+    """Accept connections, unless there is an end. In the place of asyncio's server: where accept
+    fails, that one tries it ACCEPTED times more and makes a timer each time (Python 3.11)."""
+
+    def accept() -> None:
+        for _ in range(ACCEPTED):
+            try:
+                client, _address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                log.debug("no connection is accepted for a moment: %s", error)
+                loop.remove_reader(listening)
+                loop.call_later(PAUSE_SECONDS, _accepting, loop, door, listening)
+                return
+            client.setblocking(False)
+            made = loop.connect_accepted_socket(lambda: Connection(door), client)
+            loop.create_task(made)
+
+    if not door.closing:
+        loop.add_reader(listening, accept)
 
 
 def _quietly(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

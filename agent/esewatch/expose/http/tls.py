@@ -66,6 +66,8 @@ class Secured:
     def opened(self, data: bytes) -> bytes:
         """The plain bytes of the client. Raises ssl.SSLError where it fails or is not allowed in,
         ValueError for a certificate whose names are no text; `to_send` then says why."""
+        if self.ended:  # no more of it is taken: it would be kept until the connection ends
+            return b""
         self._incoming.write(data)
         said = bytearray()
         with contextlib.suppress(ssl.SSLWantReadError):

@@ -11,12 +11,12 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
 from esewatch.config.web import RateLimit, WebSettings, load_web
-from esewatch.expose.http.requests import RefusedError
+from esewatch.expose.http.requests import RefusedError, network_of
+from esewatch.expose.http.threads import in_a_thread
 from esewatch.expose.http.tls import Tls, tls_of
 from esewatch.model import ConfigError
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 MAX_WAITING = 16
 """Logins that may wait to be checked."""
 MAX_WAITING_OF_ONE = 4
-"""Of them, those from one address."""
+"""Of them, those from one address, of IPv6 from one network."""
 MAX_KNOWN = 128
 """Verified logins that are cached."""
 _BCRYPT_BYTES = 72
@@ -66,7 +66,7 @@ class Logins:
         self._secret = os.urandom(32)
         self._known: OrderedDict[bytes, None] = OrderedDict()
         self._waiting: dict[str, int] = {}
-        self._in_turn = ThreadPoolExecutor(1)
+        self._turn = asyncio.Lock()
 
     async def admit(
         self, header: str, client: str, users: Mapping[str, str], check: LoginCheck
@@ -89,7 +89,9 @@ class Logins:
             return _is_right(check, password, hashed, _cost(dearest))
 
         # It is remembered also where the client has gone meanwhile, so that it may come again.
-        if not await asyncio.shield(self._check(client, work, key if name in users else None)):
+        if not await asyncio.shield(
+            self._check(network_of(client), work, key if name in users else None)
+        ):
             raise RefusedError(401, "This name or password is wrong.", CHALLENGE)
 
     def _key(self, name: str, hashed: str, password: bytes) -> bytes:
@@ -112,7 +114,8 @@ class Logins:
 
         async def checked() -> bool:
             try:
-                right = await asyncio.wrap_future(self._in_turn.submit(work))
+                async with self._turn:
+                    right = await in_a_thread(work)
             finally:
                 self._waiting[client] -= 1
                 if not self._waiting[client]:
