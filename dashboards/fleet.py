@@ -23,6 +23,7 @@ from dashboards.parts import (
     ON_COPY,
     ON_DATABASE,
     ORANGE,
+    POINTS,
     PURPLE,
     SKY,
     VERMILION,
@@ -285,7 +286,7 @@ def trends() -> list[Panel]:
     """Does it get better or worse?"""
     return [
         finish(
-            _stacked(lines()),
+            _stacked(lines().max_data_points(POINTS)),
             Words(
                 "Databases by verdict",
                 "Number of watched databases of the chosen computers with each verdict; one that"
@@ -301,7 +302,7 @@ def trends() -> list[Panel]:
             ],
         ),
         finish(
-            lines(),
+            lines().max_data_points(POINTS),
             Words(
                 "Bad pages by computer",
                 "Known bad pages of the ten computers that have the most.",
@@ -318,7 +319,7 @@ def trends() -> list[Panel]:
             [listing("bad_pages")],
         ),
         finish(
-            lines(),
+            lines().max_data_points(POINTS),
             Words(
                 "Passes at work",
                 "Number of databases of the chosen computers that each maintenance task was at work"

@@ -13,6 +13,7 @@ from dashboards.parts import (
     DATABASE,
     ON_DATABASE,
     ON_INSTANCE,
+    POINTS,
     Panel,
     Query,
     Words,
@@ -176,4 +177,4 @@ def write_cache() -> timeseries.Panel:
     )
     panel.override_by_query("A", [config("custom.lineWidth", 4)])
     panel.override_by_query("B", [config("custom.lineWidth", 1)])
-    return logarithmic(panel).span(24)
+    return logarithmic(panel).span(24).max_data_points(POINTS)

@@ -46,6 +46,9 @@ NO_WINDOW = (
 Panel = stat.Panel | statetimeline.Panel | table.Panel | timeseries.Panel
 
 
+POINTS = 350
+"""Of a line that is dear to ask for: days are as well seen in an hour's steps."""
+
 COUNT = "locale"
 """The unit of what is counted one by one: an axis of whole numbers from 0."""
 

@@ -122,7 +122,7 @@ def fresh_expression(of: Carried, severity: str) -> str:
     found = f"database:ese_finding:last15m{which}"
     found = f"max without (finding) ({found})" if of.one else found
     if of.elsewhere:
-        found += f"\nunless ignoring (copies_of, severity)\nlast_over_time({of.elsewhere}[12m])"
+        found += f"\nunless ignoring (copies_of, severity)\nlast_over_time({of.elsewhere}[25m])"
     return found + (_caught_up(of) if of.absent else "")
 
 
