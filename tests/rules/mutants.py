@@ -45,10 +45,10 @@ TOKEN = re.compile(
 )
 BY_ONE = re.compile(
     r"\s*(?:on|ignoring) \([^)]*\) group_left \([^)]*\)\s*"
-    r"(?:(?:topk by \([^)]*\) \(1, )?\w+_info\b|database:ese_database_info:alone\b)"
-    r"|\s*ese_database_verdict\b"
+    r"(?:(?:topk by \([^)]*\) \(1,\s+)?\w+_info\b|database:ese_database_info:alone\b)"
+    r"|\s*(?:ese_database_verdict|group by)\b"
 )
-"""A join with what is 1: to divide by it is the same, as it is for 0."""
+"""A join with what is 1, or a group: to divide by it is the same, as it is for 0."""
 SAID = re.compile(r"time\(\) |(?s:.*)ese_window_advice\{[^}]*\}\n\s*\)\n\s*")
 """Before a sign that makes the value which an alert tells, and not whether it fires: the value is
 held by tests/golden/messages."""
