@@ -224,7 +224,8 @@ def lives(numbered: list[Numbered]) -> list[Life]:
         for life in reversed(found):
             fits = all(
                 other != number
-                and (other < number or (before >= time - TOLERANCE and other - number <= FAR))
+                and (other < number or before >= time - TOLERANCE)
+                and (abs(other - number) <= FAR or (other < number and before < time))
                 for before, other, _ in life
             )
             if fits:

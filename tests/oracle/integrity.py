@@ -38,6 +38,8 @@ class Latched:
         self.damage: dict[str, Order] = {}
         self.restored: dict[Entry, Order] = {}
         """The bad pages that a restore may have ended, and since when that is unproven."""
+        self.reported: dict[Entry, Order] = {}
+        """When those were reported."""
         self.verified: dict[str, float] = {}
         """By verifier, when it last proved every page good."""
 
@@ -72,6 +74,7 @@ class Latched:
         self.pages = {**other.pages, **self.pages}
         self.damage = {**other.damage, **self.damage}
         self.restored = {**other.restored, **self.restored}
+        self.reported = {**other.reported, **self.reported}
         for verifier, time in other.verified.items():
             self.prove(verifier, time)
         other.clear()
@@ -161,6 +164,7 @@ def restored(ended: Event, used: Event) -> Step:
         before = {each: at for each, at in known.pages.items() if at < ended.order}
         known.pages = {each: at for each, at in known.pages.items() if each not in before}
         known.restored = dict.fromkeys([*known.restored, *before], used.order)
+        known.reported.update(before)
         known.damage = {kind: at for kind, at in known.damage.items() if at >= ended.order}
 
     return Step(used.order, change)
@@ -223,6 +227,7 @@ def acknowledged(ack: Acknowledged, shown: Latched | None) -> Step:
             each: at
             for each, at in known.restored.items()
             if not is_shown(at, last.restored.get(each))
+            if not is_shown(known.reported[each], last.pages.get(each))
         }
 
     return Step((ack.time, 1 << 62, 0), change)

@@ -681,3 +681,73 @@ def test_a_scan_clears_what_it_met_of_a_file_that_was_moved_meanwhile(agreed: Ag
     other = other._replace(strings=(*OLD, elsewhere, *other.strings[4:]))
     found = agreed(old(0.1, 717), broken(2, 17), *moved, other, counted, days=5)
     assert one(found, ("ex01", elsewhere.lower())).known_bad == {(18, "uncorrectable")}
+
+
+def test_what_replay_detached_interrupts_no_pass_though_its_105_never_came(agreed: Agreed) -> None:
+    """The letter of `%2` says nothing between a 102 and its 105."""
+    born = event(0.5, 102, "0", "15", who=NOW)
+    replayed = event(0.6, 327, "1", PRIV, who=NOW)
+    again = event(0.7, 102, "0", "15", who=NOW)
+    found = agreed(now(0, 736), born, replayed, again, now(0.8, 738, "3113"), days=1)
+    assert one(found).totals["checksum"].interrupted == 0
+
+
+def test_a_database_that_only_an_impossible_time_names_was_first_seen_at_no_time(
+    agreed: Agreed,
+) -> None:
+    """It was not known for a week, however old the last record before it is."""
+    moved = PRIV.replace("MDB06", "MDB06\\moved")
+    ahead = event(40, 736, moved, who=NOW)
+    found = agreed(passed(1, 1, run="49999, 0"), ahead, other_program(9), days=10)
+    assert one(found, ("ex01", moved.lower())).verdict == "unproven"
+
+
+def restart_restored(days: float) -> tuple[Logged, ...]:
+    """One that ended well, and the start after it."""
+    told = ((0, 204, ("c:\\restore", "c:\\logs")), (1, 205, ()), (2, 105, ("0", "1")))
+    return tuple(event(days + hours / 24, event_id, *rest) for hours, event_id, rest in told)
+
+
+def test_what_a_restore_left_and_was_acknowledged_does_not_come_back_with_the_next_one(
+    agreed: Agreed,
+) -> None:
+    ack = Acknowledged(at(3), "ex01", LABEL, unread=frozenset({9}))
+    later = [each._replace(file=9) for each in restart_restored(4)]
+    found = agreed(broken(0), *restart_restored(1), ack, *later, days=5)
+    assert one(found).findings == set()
+
+
+def test_what_was_acknowledged_as_bad_is_not_unproven_where_a_restore_is_read_later(
+    agreed: Agreed,
+) -> None:
+    """The restore was not shown, the page was."""
+    ack = Acknowledged(at(3), "ex01", LABEL, unread=frozenset({9}))
+    late = [each._replace(file=9) for each in restart_restored(1)]
+    found = agreed(broken(0), ack, *late, days=5)
+    assert one(found).findings == set()
+
+
+def test_a_tool_does_not_show_that_a_database_was_in_its_instance(agreed: Agreed) -> None:
+    """Its error names none, and it was not named since the last start but one."""
+    starts = [event(days, 102, "0", "15") for days in (1, 2)]
+    met = broken(4, 33, who=("eseutil", "7788", ""))
+    found = agreed(broken(0), *starts, event(3, 2002, "3", "-1019"), met, days=5)
+    pages = {(17, "uncorrectable"), (33, "uncorrectable")}
+    assert one(found).known_bad == pages
+    named = agreed(broken(0), *starts, broken(3.1, 18), event(3, 2002, "3", "-1019"), days=5)
+    assert one(named).known_bad == {*pages - {(33, "uncorrectable")}} | {
+        (18, "uncorrectable"),
+        (-1, "no_data"),
+    }
+
+
+def test_a_log_that_was_cleared_within_a_second_has_the_gap_that_is_behind_it(
+    agreed: Agreed,
+) -> None:
+    old_life = now(0, 744, "7/1/2007")._replace(record_id=254_679)
+    cleared = now(0, 744, "7/1/2007", "2")._replace(record_id=1)
+    records = [old_life, cleared, passed(15, 1, run="49999, 0")._replace(record_id=90)]
+    found = one(agreed(*records, days=16, whole=True))
+    assert (found.verified, found.verdict) == ({}, "blind")
+    records[2:] = [other_program(5)._replace(record_id=2), records[2]._replace(record_id=3)]
+    assert one(agreed(*records, days=16, whole=True)).verified == {"online_scan": at(15)}

@@ -17,8 +17,8 @@ from esewatch.advice.base.finding import Finding, counted, scans_collide
 from esewatch.advice.base.maintenance_model import maintenance_model
 from esewatch.config import Settings
 from esewatch.fold.identity.identity import database_name, device_of
-from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.passes.runs import SCANS, Run, runs
+from esewatch.fold.passes.stops import life_of, stops_in
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, Pass, State
@@ -88,12 +88,13 @@ def scans_in(
         if disks not in shared:
             continue
         database = state.databases[key]
+        rows = list(unpack(database.transitions))
         found.append(
             Scans(
                 key=key,
                 name=database_name(database, settings),
                 disks=disks,
-                runs=runs(unpack(database.transitions), SCANS, stops_of(state, database)),
+                runs=runs(rows, SCANS, stops_in(database, rows, life_of(state, database))),
                 complete_since=database.evicted_until,
                 stale_seconds=stale_seconds(database, settings),
             )

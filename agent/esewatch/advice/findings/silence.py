@@ -15,7 +15,7 @@ from esewatch.fold.channels import hours_heard
 from esewatch.fold.channels.hearing import LOOKED_AT_SECONDS, Stretch, joined
 from esewatch.fold.identity.identity import computer_label, tier
 from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.passes.passes import DETACH
+from esewatch.fold.passes.stops import DETACH
 from esewatch.fold.state.state import (
     START,
     STOP_EVENTS,

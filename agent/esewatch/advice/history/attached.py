@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from esewatch.advice.base.time_at_work import presence
 from esewatch.fold.identity.identity import is_snapshot
-from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.passes.passes import ATTACHES, DETACH
+from esewatch.fold.identity.owners import instance_key, last_named
+from esewatch.fold.passes.passes import ATTACHES
+from esewatch.fold.passes.stops import DETACH
 from esewatch.fold.passes.transitions import ROW_BYTES, event_ids, unpack
 from esewatch.fold.state.state import START, STOP_EVENTS, Database, Instance
 
@@ -62,7 +63,7 @@ def _came_after(other: Database, left: float) -> bool:
 
 def _left(entry: Database, instance: Instance | None) -> float | None:
     """Its last event, where it was detached by that or its instance stopped or started after it."""
-    last = entry.named or entry.last_seen  # reading the file attaches nothing
+    last = last_named(entry)
     times = instance.times_of(STOP_EVENTS | {START}) if instance is not None else []
     return last if entry.detached >= last or (times and times[-1] > last) else None
 

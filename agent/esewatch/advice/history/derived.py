@@ -29,14 +29,14 @@ from esewatch.fold.databases.integrity import (
     unreadable_scan,
 )
 from esewatch.fold.identity.identity import Tier, is_ignored, is_snapshot, tier
-from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.instances.backups import Stretch
 from esewatch.fold.passes.passes import TaskSummary, TaskView, derive
+from esewatch.fold.passes.stops import life_of
 from esewatch.fold.passes.transitions import event_ids
 from esewatch.fold.state.checkdb_results import has_errors
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import BadPage, Database, State
+from esewatch.fold.state.state import BadPage, Database, Lived, State
 
 NOTIFIED_SECONDS = 12 * 3600.0
 """A scan that runs this long has logged 744 at least once: the engine does so every 6 hours."""
@@ -50,7 +50,7 @@ class _Basis(NamedTuple):
 
     row: int | None
     """A hash of all that the state has of the database; None where no row can be made of it."""
-    stops: Sequence[float]
+    life: Sequence[Lived]
     around: ScanCircumstances
     streamed: Sequence[Stretch]
     """The streaming backups that read every page of it."""
@@ -133,18 +133,18 @@ def derived(
             beside = told(entry)
             # Of an ignored file only its damage counts.
             whole = () if is_ignored(*key, settings) else streamed.get(key, ())
-            basis = _Basis(rows[key], tuple(stops_of(state, entry)), beside.around, whole)
+            basis = _Basis(rows[key], life_of(state, entry), beside.around, whole)
             views = None
             if key in same and same[key].basis == basis:
                 found[key] = same[key]._replace(told=beside)
             else:
-                views = derive(entry, basis.stops)
+                views = derive(entry, basis.life)
                 shadow = beside.around.gone and is_snapshot(entry.database)
                 own = "ignored" if shadow else tier(entry, settings)
                 found[key] = _facts(entry, own, copies.members[key], beside, basis, views=views)
             found[key] = found[key]._replace(backed_up=backed_up[key])
             if judge is not None and key in judge.due:
-                judge.take(key, found[key], views or derive(entry, basis.stops))
+                judge.take(key, found[key], views or derive(entry, basis.life))
     return AllDerived(settings, copies, found, backups)
 
 

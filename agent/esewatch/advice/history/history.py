@@ -30,6 +30,7 @@ from esewatch.advice.history.rest_of_scan import (
 from esewatch.advice.history.surroundings import gaps_of
 from esewatch.config import Policy, Settings, window_for
 from esewatch.fold import pairing
+from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import io_errors
 from esewatch.fold.identity.owners import instance_key, instance_label, process_key
 from esewatch.fold.identity.roles import role_changes
@@ -42,6 +43,7 @@ from esewatch.fold.instances.backups import (
 from esewatch.fold.instances.instances import engine_changes
 from esewatch.fold.passes.passes import BROKEN_OFF, FAILS, TaskView
 from esewatch.fold.passes.runs import DEFRAG, SCANS, Run, runs, torn_runs
+from esewatch.fold.passes.stops import stops_in
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.passes.untimed_passes import untimed_passes
 from esewatch.fold.state import rollups
@@ -232,7 +234,7 @@ class Gathering(NamedTuple):
         heard = self.heard.get(entry.computer, ())
         instance = self.state.instances.get(instance_key(entry))
         transitions = list(unpack(entry.transitions))
-        stops = facts.basis.stops
+        stops = stops_in(entry, transitions, facts.basis.life)
         found = History(
             **msgspec.structs.asdict(facts.member),
             ese_instance=instance_label(entry),
@@ -256,7 +258,7 @@ class Gathering(NamedTuple):
             bad_pages=facts.bad_pages,
             event_gaps=() if is_moved else gaps_of(entry, channels),
             off=NEVER if is_moved else presence(entry, instance, transitions, channels).off,
-            first_seen=entry.first_seen,
+            first_seen=entry.first_seen if is_dated(entry) else 0.0,
             created=entry.created,
             last_seen=entry.last_seen,
             unread_since=_unread_since(self.state, entry.computer),

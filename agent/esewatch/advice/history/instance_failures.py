@@ -7,7 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from esewatch.fold.identity.identity import is_snapshot
-from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.identity.owners import instance_key, last_named
 from esewatch.fold.state import damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import START, Damage, DamageKind, Database, Failure, State
@@ -35,7 +35,7 @@ def instance_failures(state: State) -> InstanceFailures:
         starts = instance.times_of({START})
         for failure in instance.failures:
             since = _last_start_but_one(starts, failure.time)
-            named = [each for each in members[key] if each.last_seen >= since]
+            named = [each for each in members[key] if last_named(each) >= since]
             before = [each for each in named if each.first_seen <= failure.time]
             named = before or named
             if len(named) == 1:

@@ -251,7 +251,7 @@ def database_page(
     Some milliseconds of work: its whole history is gathered."""
     state = gathering.state
     database = state.databases[facts.member.computer, facts.member.database]
-    views = derive(database, facts.basis.stops)
+    views = derive(database, facts.basis.life)
     dated, without = is_dated(database), untimed_passes(database)
     bad_rows = _bad_rows(facts.bad_pages, dated)
     instance = state.instances.get(instance_key(database))

@@ -15,6 +15,8 @@ from itertools import pairwise
 
 from esewatch.fold.channels import hearing, hours_heard, set_back
 from esewatch.fold.state.record_ranges import (
+    MOST_RECORDS,
+    MOST_SECONDS,
     Range,
     find,
     insert,
@@ -141,9 +143,7 @@ def _continued(epochs: Sequence[Epoch], record_id: int, time: float) -> Epoch | 
     last, covered = seen[-1], epochs[0].covered
     if record_id <= last.last or last.late - time >= set_back.LEAST_SECONDS:
         return None
-    if covered and (
-        record_id <= covered[-1].last or time < covered[-1].late - set_back.MOST_SECONDS
-    ):
+    if covered and (record_id <= covered[-1].last or time < covered[-1].late - MOST_SECONDS):
         return None
     return epochs[0]
 
@@ -166,10 +166,12 @@ def claim_gaps(channel: Channel) -> int:
     """Count the records missing between ranges that were read; each is counted once. Called when
     the source has caught up: until then a file not read yet may still fill a gap."""
     read = (each for epoch in channel.epochs for each in epoch.covered)
-    runs = unbroken(read, set_back.MOST_SECONDS, JITTER_SECONDS)
+    runs = unbroken(read, MOST_SECONDS, JITTER_SECONDS)
     missing = 0
     before = None
     for after in runs:
+        if before is not None and _ends_a_life(before, after):
+            continue
         hole = _hole(before, after) if before is not None else None
         if before is None or not _is_within(after, before):
             before = after
@@ -210,6 +212,12 @@ def _hole(before: Range, after: Range) -> Range | None:
     # The clock may have been set back between them.
     begin, end = sorted((before.late, after.early))
     return Range(before.last + 1, after.first - 1, begin, end)
+
+
+def _ends_a_life(before: Range, one: Range) -> bool:
+    """True for the last record of a log that was cleared in that second: numbers so far apart are
+    of two lives."""
+    return one.first - before.last > MOST_RECORDS and before.early == one.early == one.late
 
 
 def _is_within(one: Range, other: Range) -> bool:
@@ -316,12 +324,12 @@ def _distance(epoch: Epoch, new: Range, *, read_whole: bool) -> float | None:
             least = 0.0
         if where.start > 0:
             before = ranges[where.start - 1]
-            if new.early < before.late - set_back.MOST_SECONDS:
+            if new.early < before.late - MOST_SECONDS:
                 return None
             least = min(least, pause(before, new))
         if where.stop < len(ranges):
             after = ranges[where.stop]
-            if new.late > after.early + set_back.MOST_SECONDS:
+            if new.late > after.early + MOST_SECONDS:
                 return None
             least = min(least, pause(new, after))
     return least

@@ -13,16 +13,12 @@ import msgspec
 
 from esewatch.fold.databases import bad_pages
 from esewatch.fold.passes import transitions
-from esewatch.fold.state.record_ranges import Range, find
+from esewatch.fold.state.record_ranges import MOST_RECORDS, MOST_SECONDS, Range, find
 from esewatch.fold.state.state import Channel, Database, Epoch, Instance, State
 from esewatch.model import Event
 
 LEAST_SECONDS = 60.0
 """Times of one log jitter: a clock that is set back by less makes no difference."""
-MOST_SECONDS = 2 * 3600.0
-"""A later record may be earlier by this much: a clock that was set back begins no other epoch."""
-MOST_RECORDS = 1024
-"""Numbers further apart, of about one time, are of two lives of the log: it was cleared."""
 MAX_TURNS = 64
 
 

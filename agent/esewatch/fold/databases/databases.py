@@ -20,9 +20,9 @@ from esewatch.fold.databases.integrity import (
     REPAIR_EVENTS,
 )
 from esewatch.fold.identity import owners
-from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
 from esewatch.fold.passes import passes, transitions
+from esewatch.fold.passes.stops import DETACH, life_of
 from esewatch.fold.state import damage, rollups, untimed
 from esewatch.fold.state.state import UNLOCATED, Database, Failure, State, Transition
 from esewatch.model import Event
@@ -204,7 +204,7 @@ def _is_of_others(event: Event) -> bool:
     by logs that are replayed."""
     if event.event_id not in transitions.ATTACHMENT:
         return False
-    replayed = event.event_id == passes.DETACH and event.instance_state in REPLAYS
+    replayed = event.event_id == DETACH and event.instance_state in REPLAYS
     return replayed or owners.is_tool(event.process)
 
 
@@ -259,7 +259,7 @@ def _transition(state: State, entry: Database, event: Event, time: float, *, his
     transitions.insert(entry.transitions, transition)
     if len(entry.transitions) <= passes.MOST_BYTES:
         return
-    hold_scans(entry, passes.evict(entry, stops_of(state, entry)))
+    hold_scans(entry, passes.evict(entry, life_of(state, entry)))
 
 
 def _started_day(event: Event) -> dict[str, float]:

@@ -259,9 +259,6 @@ def restored_bad_pages(
     database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> list[BadPage]:
     """The bad pages that a restore may have ended, until what began after it verified all pages."""
-    seen = acknowledgements.up_to(database, acknowledgements.RESTORE)
-    if around.restored <= seen:
-        return []
     used = around.remounted
     scans = scans_of(database, views)
     # A scan of the old file that ended later proves nothing of it any more.
@@ -272,7 +269,9 @@ def restored_bad_pages(
     if max(proven, *database.verified.values(), 0.0) > used:
         return []
     standing = _standing(database, of_old, around)
-    return [bad for bad in standing if around.gone < bad.last <= around.restored]
+    # An acknowledgement of what an earlier restore left is one of the entries.
+    seen = acknowledgements.up_to(database, acknowledgements.RESTORE)
+    return [bad for bad in standing if max(around.gone, seen) < bad.last <= around.restored]
 
 
 def _standing(database: Database, told: Iterable[Pass], around: ScanCircumstances) -> list[BadPage]:

@@ -4,12 +4,12 @@ A process is an attribute of an event, and not of the database: a program that w
 file once, as eseutil does, does not own the database and does not change its owner.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
-from esewatch.fold.state.state import STOP_EVENTS, Database, Instance, State
+from esewatch.fold.state.state import Database, Instance, State
 from esewatch.model import Event
 
 TOOLS = frozenset(
@@ -85,6 +85,8 @@ def name(entry: Database, event: Event, time: float) -> bool:
         entry.path = entry.path or event.database
         return False
     if claim < entry.claim:
+        if event.ese_instance == entry.ese_instance:
+            _note(entry, event, anew=False)
         return True
     anew, older = claim > entry.claim, time < entry.named
     if anew or older or event.ese_instance != entry.ese_instance or not entry.instances:
@@ -127,6 +129,12 @@ def _claim(process: str, *, maintains: bool) -> int:
     return _SERVES if maintains or process.lower().startswith(SERVERS) else _OPENS
 
 
+def last_named(entry: Database) -> float:
+    """When its instance named it last; a tool, a snapshot or a reading of the file is none."""
+    _, last = entry.instances.get(entry.ese_instance.lower(), (0.0, 0.0))
+    return max(entry.named, last) or entry.last_seen
+
+
 class Stay(NamedTuple):
     """The database was in the instance of that key from `since` until another one named it.
 
@@ -157,20 +165,4 @@ def has_been_in(entry: Database, computer: str, name: str) -> bool:
     key = (computer, name.lower())
     return entry.computer == computer and (
         key == instance_key(entry) or any(stay.key == key for stay in stays(entry))
-    )
-
-
-def stops_of(state: State, entry: Database) -> Sequence[float]:
-    """Sorted times at which its instance stopped."""
-    if len(entry.instances) < 2:
-        instance = state.instances.get(instance_key(entry))
-        return instance.times_of(STOP_EVENTS) if instance is not None else ()
-    return sorted(
-        {
-            stop
-            for stay in stays(entry)
-            if (instance := state.instances.get(stay.key)) is not None
-            for stop in instance.times_of(STOP_EVENTS)
-            if stay.since <= stop < stay.until
-        }
     )

@@ -10,7 +10,7 @@ from esewatch.fold.identity.identity import is_snapshot, label_kept
 from esewatch.fold.identity.owners import instance_key, instance_name, is_tool
 from esewatch.fold.instances.backups import BACKUP_EVENTS, add_totals
 from esewatch.fold.instances.backups import insert as insert_backup
-from esewatch.fold.passes.passes import DETACH
+from esewatch.fold.passes.stops import DETACH
 from esewatch.fold.state import damage, time_spans
 from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.backup_jobs import insert as insert_set

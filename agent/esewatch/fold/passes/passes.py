@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from esewatch.fold.identity.owners import stops_of
 from esewatch.fold.identity.roles import SKIPPED, family
 from esewatch.fold.passes.completions import LATE, WALL_CLOCK, completed, unknown
-from esewatch.fold.passes.transitions import ROW_BYTES, count, take, unpack
-from esewatch.fold.state.state import Database, Pass, State, TaskTotals, Transition
+from esewatch.fold.passes.stops import DETACH, life_of, stops_in
+from esewatch.fold.passes.transitions import ROW_BYTES, count, insert, take, unpack
+from esewatch.fold.state.state import Database, Lived, Pass, State, TaskTotals, Transition
 
 OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
 RESUMES = {702: "defrag", 719: "checksum", 720: "zeroing", 738: "checksum"}
@@ -32,7 +32,6 @@ FAILS = {705: "defrag", 723: "checksum", 724: "zeroing", 734: "checksum"}
 TOLD_LATE = {733: "checksum", 735: "checksum", 745: "checksum"}
 """Events by which the engine itself reports that a scan is late, or was aborted."""
 PARTIAL = {746: "checksum", 747: "checksum"}
-DETACH = 327
 ATTACHES = frozenset({325, 326, 328})
 
 BROKEN_OFF = 745
@@ -89,22 +88,24 @@ class TaskView(TaskSummary):
         return TaskSummary(**{name: getattr(self, name) for name in TaskSummary.__struct_fields__})
 
 
-def derive(database: Database, stops: Sequence[float] = ()) -> dict[str, TaskView]:
-    """Passes and totals by task. `stops` are the times at which its instance stopped."""
-    return replay(database, unpack(database.transitions), stops)
+def derive(database: Database, life: Sequence[Lived] = ()) -> dict[str, TaskView]:
+    """Passes and totals by task. `life` is that of its instance (`life_of`)."""
+    return replay(database, list(unpack(database.transitions)), life)
 
 
 def views_in(state: State, database: Database) -> dict[str, TaskView]:
-    return derive(database, stops_of(state, database))
+    return derive(database, life_of(state, database))
 
 
-def evict(database: Database, stops: Sequence[float] = ()) -> list[Pass]:
+def evict(database: Database, life: Sequence[Lived] = ()) -> list[Pass]:
     """Evict transitions beyond the kept 512 into the totals; returns the passes that are
     dropped."""
     leaving = take(database.transitions, count(database.transitions) - MAX_TRANSITIONS)
     horizon = leaving[-1].time
     # A stop comes behind what has its time, and some of that may be kept: it is left for later.
-    machine = _walk(database, leaving, stops, until=horizon)
+    for each in [row for row in leaving if row.event_id == DETACH and row.time == horizon][-1:]:
+        insert(database.transitions, each)
+    machine = _walk(database, leaving, stops_in(database, leaving, life), until=horizon)
     dropped: list[Pass] = []
     kept: list[Pass] = []
     for task, view in machine.views.items():
@@ -159,11 +160,11 @@ def late_scan(database: Database, transition: Transition) -> Pass:
 
 
 def replay(
-    database: Database, transitions: Iterable[Transition], stops: Sequence[float]
+    database: Database, transitions: Sequence[Transition], life: Sequence[Lived]
 ) -> dict[str, TaskView]:
     """Passes and totals by task after `transitions`, all kept ones or the oldest of them. Continues
     from the evicted ones; the stops before `evicted_until` are part of that."""
-    return _walk(database, transitions, stops).views
+    return _walk(database, transitions, stops_in(database, transitions, life)).views
 
 
 def _walk(
@@ -238,11 +239,9 @@ class _Machine:
             self._running(RUNNING[event], time, late=event in LATE)
         elif event in PARTIAL:
             self._partial(event, PARTIAL[event], time)
-        elif event == DETACH:
-            self.stop(time)
 
     def end(self, time: float, failover: bool) -> None:
-        """The instance stopped, or its copy changed its role."""
+        """It stopped (`stops_in`), or its copy changed its role."""
         if failover:
             self.change_role(time)
         else:

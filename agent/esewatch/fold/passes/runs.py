@@ -6,7 +6,7 @@ A pass that is resumed night after night is open by day too, but nothing is read
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from esewatch.fold.passes.passes import COMPLETES, DETACH, FAILS, INTERRUPTS, OPENS, RESUMES
+from esewatch.fold.passes.passes import COMPLETES, FAILS, INTERRUPTS, OPENS, RESUMES
 from esewatch.fold.state.state import Transition
 
 DEFRAG = frozenset({"defrag"})
@@ -19,7 +19,8 @@ ABANDONED = {746: "checksum"}
 IN_ONE_RUN, RESUMED = 701, 703
 """Completions of online defragmentation: in the run that began it, and in a later one."""
 MOST_RUNS = 1000
-_OF_DEFRAG = frozenset({*range(700, 706), DETACH})
+_OF_DEFRAG = frozenset(range(700, 706))
+_STOP = 0
 
 _BEGIN = OPENS | RESUMES
 _END = INTERRUPTS | FAILS | ABANDONED
@@ -37,11 +38,11 @@ def runs(
 ) -> list[Run]:
     """The runs of `tasks` (taken as one work), oldest first; only the last one may be open.
 
-    `transitions` are sorted, `stops` the times at which the instance stopped. A run whose end was
+    `transitions` are sorted, `stops` those of `stops_in`. A run whose end was
     not logged before the next one began is left out: its length is unknown.
     """
     begin = {event for event, task in _BEGIN.items() if task in tasks}
-    end = {event for event, task in _END.items() if task in tasks} | {DETACH}
+    end = {event for event, task in _END.items() if task in tasks}
     end.update(event for event, ended in COMPLETES.items() if not set(ended).isdisjoint(tasks))
     edges = [
         (each.time, each.event_id in begin)
@@ -70,7 +71,7 @@ def torn_runs(transitions: Iterable[Transition], stops: Sequence[float]) -> int:
     seen, 703 gives the number of runs before. `transitions` are sorted, `stops` as in `runs`.
     """
     edges = [each for each in transitions if each.event_id in _OF_DEFRAG]
-    stopped = [Transition(stop, 0, DETACH) for stop in stops]
+    stopped = [Transition(stop, 0, _STOP) for stop in stops]
     torn = 0
     begun: int | None = None
     start_seen = False
@@ -81,7 +82,7 @@ def torn_runs(transitions: Iterable[Transition], stops: Sequence[float]) -> int:
             if begun is not None:
                 torn = torn + 1 if begun in RESUMES else 0
             begun = event
-        elif event != DETACH or begun is not None:
+        elif event != _STOP or begun is not None:
             before = edge.fields.get("invocations", 1) - 1 if event == RESUMED and unseen else 0
             whole = event == IN_ONE_RUN and begun not in RESUMES
             torn = 0 if whole else torn + 1 + int(min(max(before, 0), MOST_RUNS))

@@ -11,6 +11,11 @@ from operator import attrgetter
 
 import msgspec
 
+MOST_SECONDS = 2 * 3600.0
+"""A later record may be earlier by this much: a clock that was set back begins no other epoch."""
+MOST_RECORDS = 1024
+"""Numbers further apart, of about one time, are of two lives of the log: it was cleared."""
+
 
 class Range(msgspec.Struct, array_like=True, gc=False):
     """Record ids `first`..`last`, all known, and the earliest and latest of their known times."""

@@ -22,6 +22,7 @@ from esewatch.fold.instances.backups import BACKUP_EVENTS, BackupKind
 from esewatch.fold.instances.engine_errors import ENGINE_ERRORS, OF_LOGS
 from esewatch.fold.instances.instances import ATTACHED, MOUNTED
 from esewatch.fold.passes import completions, passes
+from esewatch.fold.passes.stops import DETACH
 from esewatch.fold.state.backup_jobs import COMPARED_SECONDS, LATEST
 from esewatch.fold.state.damage import DAMAGE, EXPOSED_KINDS
 from esewatch.fold.state.state import (
@@ -69,7 +70,7 @@ WALL_CLOCK = events_text(completions.WALL_CLOCK)
 SCANS = {event: tasks for event, tasks in passes.COMPLETES.items() if "defrag" not in tasks}
 SUMMARIES = f"the summaries of {events_text(SCANS)}"
 WORK_CLOCK = events_text(passes.COMPLETES.keys() - completions.WALL_CLOCK)
-STOPS = events_text(STOP_EVENTS, (passes.DETACH,))
+STOPS = events_text(STOP_EVENTS, (DETACH,))
 WHOLE_PASS = events_text(SCANS.keys() - completions.WALL_CLOCK)
 PASSES = rows(f"""
 counter ese_passes_started_total D task
