@@ -11,7 +11,7 @@ import pytest
 from esewatch.cli import main
 from tests.oracle.aftermath import HAPPENINGS, Happening, is_exported, with_one
 from tests.oracle.compare import Difference, differences, of_seed
-from tests.oracle.files import json_line
+from tests.oracle.files import json_line, write_json
 from tests.oracle.generate import before_aftermath, history
 from tests.oracle.history import DAY, Acknowledged, Answers, History, Logged, Scanned
 from tests.oracle.identity import is_nameless_snapshot
@@ -130,14 +130,19 @@ def test_another_server_changes_nothing_here(seeds: range, tmp_path: Path) -> No
 
 def check_that_another_server_changes_nothing_here(seed: int, tmp_path: Path) -> None:
     made = only(history(seed), Logged, Scanned)
-    other = [
-        each._replace(computer="FAR.other.example")
-        for each in logged(only(history(seed + 1), Logged))
-        if "MDB" not in "".join(each.strings) and "DB0" not in "".join(each.strings)
-    ]
+    other = strangers(seed + 1)
     before = product(made, tmp_path)
     after = product(made._replace(records=(*made.records, *other)), tmp_path)
     assert differences(before, {key: each for key, each in after.items() if key[0] != "far"}) == []
+
+
+def strangers(seed: int) -> list[Logged]:
+    """What another server logged, of databases that are no copies of those of other histories."""
+    return [
+        each._replace(computer="FAR.other.example")
+        for each in logged(history(seed))
+        if "MDB" not in "".join(each.strings) and "DB0" not in "".join(each.strings)
+    ]
 
 
 WORSE_THAN_BLIND = {"bad_pages", "writes_at_risk", "blind"}
@@ -201,6 +206,11 @@ def by_command(of: History, folder: Path, rng: random.Random) -> dict[tuple[str,
         path.write_text("\n".join(part) + "\n")
         paths.append(str(path))
     rng.shuffle(paths)
+    return advised(of, folder, paths)
+
+
+def advised(of: History, folder: Path, paths: Iterable[str]) -> dict[tuple[str, str], Any]:
+    """What `esewatch advise --format json` says of the databases in these files."""
     settings_of(of, folder)
     config = ("--config.file", str(folder / "esewatch.yml"))
     said = in_process.run(main, "advise", "--format", "json", *config, *paths)
@@ -221,6 +231,23 @@ def test_the_command_says_the_same_of_shuffled_files(seed: int, tmp_path: Path) 
         if key in wanted and wanted[key].tier == "watched":
             assert each["model"] == wanted[key].model
             assert each.get("verified", {}).keys() == wanted[key].verified.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", some(range(5500, 6500), 50))
+def test_files_that_share_no_computer_change_only_ages_and_forecasts(
+    seed: int, tmp_path: Path
+) -> None:
+    made = history(seed)
+    apart = random.Random(seed).uniform(-90, 90) * DAY
+    other = [each._replace(time=each.time + apart) for each in strangers(seed + 1)]
+    mine = str(write_json(tmp_path / "mine.jsonl", logged(made)))
+    theirs = str(write_json(tmp_path / "theirs.jsonl", other))
+    alone, both = advised(made, tmp_path, [mine]), advised(made, tmp_path, [mine, theirs])
+    assert {key for key in both if key[0] != "far"} == alone.keys()
+    for key, each in alone.items():
+        changed = {name for name in {*each, *both[key]} if each.get(name) != both[key].get(name)}
+        assert changed <= {"forecast", "as_of"}, key
 
 
 def test_failovers_are_part_of_the_histories_and_end_passes() -> None:
