@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
+from unittest import mock
 
 import yaml
 
@@ -28,6 +29,8 @@ from tests.support.verdict_tables import verdicts
 Level = Literal["critical", "error", "warning", "information"]
 COUNTED = {"investigate", *DAMAGE_FINDINGS}
 """Findings in place of which a page has the number of pages and of damage."""
+SILENT = "computer_silent"
+"""The problem of a computer of which nothing is heard."""
 MINUTE = 60.0
 MONDAY = datetime(2024, 1, 15, tzinfo=UTC).timestamp()
 """Where most histories begin; its day cannot be a month."""
@@ -376,8 +379,9 @@ def check_daemon(
     folder: Path, files: Sequence[Path], configuration: str, told: Mapping[Key, Any]
 ) -> None:
     """An agent that read the same files says on its page, in its JSON and in its metrics what
-    `advise` says, `told`: where that judges all as of one time, and no two share a short name,
-    which is that of the one that an agent meets first."""
+    `advise` says, `told`, and `doctor` of which computer nothing is heard: where that judges all as
+    of one time, and no two share a short name, which is that of the one that an agent meets first.
+    """
     moments = {one["as_of"] for one in told.values()}
     names = {computer for computer, _ in told}
     if len(moments) > 1 or any(name.partition(".")[0] in names - {name} for name in names):
@@ -391,8 +395,15 @@ def check_daemon(
     plain = {**(yaml.safe_load(configuration) or {}), "sources": sources}
     with TemporaryDirectory() as journal:
         place.write_text(yaml.safe_dump({**plain, "journal": f"{journal}/journal.db"}))
-        shown = shown_by(read_by_daemon(place, _epoch(moments.pop())))
+        now = _epoch(moments.pop())
+        shown = shown_by(read_by_daemon(place, now))
+        with mock.patch("time.time", lambda: now):
+            doctor = run("doctor", "--config.file", place, "--format", "json")
+    problems = [json.loads(line) for line in doctor.out.splitlines()]
+    silent = {each["computer"]: each["sentence"] for each in problems if each["problem"] == SILENT}
+    assert silent.keys() == {key[0] for key, one in told.items() if _unheard(one)}
     for key, one in told.items():
+        assert all(found["sentence"] == silent[key[0]] for found in _unheard(one))
         # What was read first is "found in history" for an agent.
         details = [each["finding"] for each in one.get("details", ())]
         mine = shown.advice[key]
@@ -407,6 +418,10 @@ def check_daemon(
             assert one["verdict"] in {
                 verdict for computer, _, verdict in verdicts(shown.page) if computer == key[0]
             }
+
+
+def _unheard(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [found for found in one["findings"] if found["finding"] == "not_heard"]
 
 
 def replayed(
