@@ -130,7 +130,8 @@ def _claim(process: str, *, maintains: bool) -> int:
 
 
 def last_named(entry: Database) -> float:
-    """When its instance named it last; a tool, a snapshot or a reading of the file is none."""
+    """Last time at which its instance named it; a tool, a snapshot or a reading of the file is
+    none."""
     _, last = entry.instances.get(entry.ese_instance.lower(), (0.0, 0.0))
     return max(entry.named, last) or entry.last_seen
 

@@ -83,7 +83,7 @@ def edges(entry: Database, life: Iterable[Lived], transitions: Iterable[Transiti
 
 
 def _without_replay(rows: list[Lived]) -> list[Lived]:
-    """What replay detached is marked as that."""
+    """The same rows, those of what replay detached marked as that."""
     replaying = False
     for at, (time, number, code) in enumerate(rows):
         if code == DETACHED and replaying:
