@@ -9,8 +9,8 @@ import pytest
 from esewatch.model import Reading, Record, Source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
-from esewatch.sources.files import file_search, file_set, follow
-from esewatch.sources.files.file_identity import Beginnings, FilePosition, digest
+from esewatch.sources.files import file_search, file_set
+from esewatch.sources.files.file_identity import Beginnings, Heads, digest
 from esewatch.sources.files.raw_file import RawFile
 from esewatch.sources.logs.eseutil_log import EseutilLogSource
 from esewatch.sources.logs.event_stream import event_stream_source
@@ -61,22 +61,10 @@ def test_the_first_look_at_four_times_as_many_files_costs_about_four_times_as_mu
     assert many < 8 * few  # 16 times where each file is compared with each
 
 
-def test_records_flow_before_all_files_were_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(follow, "PORTION", 10)
-    one_line_each(tmp_path, 35)
-    source = event_stream_source("a", [f"{tmp_path}/*.ndjson"])
-    counts = [len(batch.records) for batch in source.poll() if batch.records]
-    assert counts == [10, 10, 10, 5]
-    assert [len(batch.records) for batch in source.poll()] == [0]
-    source.close()
-
-
 def test_counters_are_read_oldest_first_however_many_files_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "PORTION", 10)
+    monkeypatch.setattr(file_set, "PORTION", 10)
     for number in range(35):
         row = f'"01/05/2026 00:{34 - number:02}:00.000","1","1","{number}"'
         (tmp_path / f"{number:02}.csv").write_text(f"{HEADER}\r\n{row}\r\n")
@@ -122,11 +110,11 @@ def test_of_many_files_with_one_header_only_the_youngest_are_compared_with_a_new
     monkeypatch.setattr(file_set, "ALIKE", 3)
     compared: list[object] = []
 
-    def differ(*files: object) -> bool:
+    def differ(*files: object) -> int:
         compared.append(files)
-        return False
+        return 0
 
-    monkeypatch.setattr(file_set, "same_so_far", differ)
+    monkeypatch.setattr(file_set, "shared", differ)
     header = HEADER.replace("SG06", "S" * 600)
     for number in range(20):
         row = f'"01/05/2026 00:{number:02}:00.000","1","1","{number}"'
@@ -144,11 +132,11 @@ def test_files_are_found_by_how_they_begin() -> None:
     known: Beginnings[str] = Beginnings()
     for name, data in {"a": b"one", "b": b"one more", "c": b"x" * 5000, "d": b""}.items():
         head = digest(data[:1024])
-        known.add(FilePosition(path=name, offset=len(data), head=head), name)
-    assert sorted(known.like(b"one more line")) == ["a", "b"]
-    assert list(known.like(b"x" * 1024)) == ["c"]
-    assert list(known.like(b"on")) == []
-    assert list(known.like(b"x" * 1023)) == []
+        known.add(len(data), head, name)
+    assert sorted(known.like(Heads(b"one more line"))) == ["a", "b"]
+    assert list(known.like(Heads(b"x" * 1024))) == ["c"]
+    assert list(known.like(Heads(b"on"))) == []
+    assert list(known.like(Heads(b"x" * 1023))) == []
 
 
 LACK = "more than 3 files, the others are not followed"

@@ -120,7 +120,7 @@ def failing() -> Iterator[Failing]:
         (Folder, "_record", found.wrapped("memory for a record", Folder._record)),
         (FollowedFiles, "_feed", found.wrapped("memory for a block", FollowedFiles._feed)),
         (TextFile, "take", found.wrapped("memory for a block", TextFile.take)),
-        (FileSet, "_meet", found.wrapped("memory for a file", FileSet._meet)),
+        (FileSet, "_place", found.wrapped("memory for a file", FileSet._place)),
         (FileSet, "_revisit", found.wrapped("memory for a file", FileSet._revisit)),
         (EvtxSource, "_plan", found.wrapped("memory for a file", EvtxSource._plan)),
         (publisher, "families", found.wrapped("memory for figures", families)),

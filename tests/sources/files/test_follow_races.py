@@ -96,4 +96,61 @@ def test_a_file_seen_first_with_its_header_only_keeps_its_place(tmp_path: Path) 
     with log.open("a") as file:
         file.write("1\n2\n")
     rotate(tmp_path, "header\n3\n")()
-    assert lines(list(source.poll())) == ["1", "2", "header", "3"]
+    assert lines(list(source.poll())) == ["1", "2", "3"]
+
+
+SIXTY = [f"line {number}" for number in range(60)]
+
+
+def text_of(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def copied_and_truncated(folder: Path) -> FollowedFiles:
+    """A source that read 50 of 60 lines before the log was copied."""
+    log = folder / "app.log"
+    log.write_text(text_of(SIXTY[:50]))
+    source = line_source(folder / "app.log*")
+    assert lines(list(source.poll())) == SIXTY[:50]
+    log.write_text(text_of(SIXTY))
+    (folder / "app.log.1").write_text(text_of(SIXTY))
+    return source
+
+
+@pytest.mark.parametrize("when", ["app.log", "app.log.1"])
+def test_a_log_that_is_truncated_while_its_copy_is_looked_at_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    source = copied_and_truncated(tmp_path)
+    truncate = once(lambda: os.truncate(tmp_path / "app.log", 0), raw_file.open_raw, when)
+    monkeypatch.setattr(file_search, "open_raw", truncate)
+    found = lines(list(source.poll())) + lines(list(source.poll()))
+    assert found == SIXTY[50:]
+
+
+def test_a_log_that_is_truncated_and_grows_again_between_look_and_reading_is_read_from_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "app.log"
+    log.write_text(text_of(SIXTY[:10]))
+    source = line_source(log)
+    assert lines(list(source.poll())) == SIXTY[:10]
+    log.write_text(text_of(SIXTY[:11]))
+    new = [f"new {number}" for number in range(30)]
+    real = FollowedFiles._round
+
+    def late(self: FollowedFiles, **final: bool) -> Iterator[Batch]:
+        log.write_text(text_of(new))
+        monkeypatch.setattr(FollowedFiles, "_round", real)
+        return real(self, **final)
+
+    monkeypatch.setattr(FollowedFiles, "_round", late)
+    assert lines(list(source.poll())) + lines(list(source.poll())) == new
+
+
+@pytest.mark.parametrize("name", ["app.log.bak", "a-copy.log"])
+def test_a_copy_of_a_log_that_nobody_read_yet_counts_once(tmp_path: Path, name: str) -> None:
+    for each in ("app.log", name):
+        (tmp_path / each).write_text(text_of(SIXTY))
+    source = line_source(tmp_path / "*")
+    assert lines(list(source.poll())) == SIXTY

@@ -1,7 +1,8 @@
 """Identity of files: a file is known by its content before the position, not by its name."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -13,6 +14,8 @@ T = TypeVar("T")
 
 SAMPLE = 1024
 """Bytes at the beginning and before the position that identify a file."""
+_COMPARED = 4096, 64 << 10
+"""Bytes that are compared at once, at first and at most."""
 
 
 class FilePosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,33 +44,83 @@ class FilePosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True, 
     input: int = 0
     """Number of the input: the same for what was renamed or goes on, another one for what was
     written anew at this path. 0 in a journal of an earlier version."""
+    ahead: int = 0
+    """So many of the bytes before `offset` were read in another file that begins alike, and not
+    here: `line` and `context` are of the place before them."""
 
 
 def digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
+def end_of(raw: RawFile, size: int) -> bytes:
+    """The digest of the last up to 1 KiB before `size`; empty for a compressed file, and for one
+    that cannot be read there."""
+    try:
+        return b"" if raw.compressed else digest(read_at(raw, max(0, size - SAMPLE), SAMPLE))
+    except OSError:
+        return b""
+
+
 def holds(raw: RawFile, position: FilePosition) -> bool:
     """True if the content up to `position` is unchanged. Raises OSError."""
     size = min(position.offset, SAMPLE)
-    return (
+    return not size or (
         digest(read_at(raw, 0, size)) == position.head
         and digest(read_at(raw, position.offset - size, size)) == position.tail
-    ) or position.offset == 0
+    )
 
 
-def best_match(raw: RawFile, candidates: Sequence[FilePosition]) -> FilePosition | None:
-    """The candidate that `raw`, which begins as they do, continues; None if none. The furthest one
-    if several. Raises OSError."""
+def furthest(raw: RawFile, candidates: Sequence[tuple[FilePosition, T]]) -> T | None:
+    """Of positions in files that begin as `raw` does, the owner of the furthest one that it holds;
+    None if none. Raises OSError."""
     found = None
     # A compressed file from front to back, so that it is decompressed once.
-    for position in sorted(candidates, key=lambda each: each.offset, reverse=not raw.compressed):
+    for position, owner in sorted(
+        candidates, key=lambda each: each[0].offset, reverse=not raw.compressed
+    ):
         size = min(position.offset, SAMPLE)
-        if digest(read_at(raw, position.offset - size, size)) == position.tail:
-            found = position
+        tail = read_at(raw, position.offset - size, size)
+        if len(tail) == size and digest(tail) == position.tail:
+            found = owner
             if not raw.compressed:
                 break
     return found
+
+
+def is_unfinished(raw: RawFile, gone: Iterable[FilePosition]) -> bool:
+    """Is `raw`, which begins as they do, written less far than one that is gone was read? Some
+    programs set aside the space of a copy first, as zeros. Raises OSError."""
+    offset = max((position.offset for position in gone), default=0)
+    sample = min(offset, SAMPLE)
+    tail = read_at(raw, offset - sample, sample)
+    return len(tail) < sample or tail.endswith(b"\0\0")
+
+
+def is_whole(raw: RawFile) -> bool:
+    """Does the compressed file `raw` end as it should? Raises OSError."""
+    raw.seek(sys.maxsize)
+    return raw.complete
+
+
+def shared(*files: tuple[RawFile, FilePosition]) -> int:
+    """So many bytes two files begin with alike; 0 where they differ before both were read. What
+    both have read is known by its digests, the rest is compared. Raises OSError."""
+    (less, position), (more, _) = sorted(files, key=lambda each: each[1].offset)
+    if not holds(more, position):
+        return 0
+    at, size = position.offset, _COMPARED[0]
+    while True:
+        one, other = read_at(less, at, size), read_at(more, at, size)
+        if one != other or not one:
+            pairs = enumerate(zip(one, other, strict=False))
+            least = min(len(one), len(other))
+            return at + next((number for number, (a, b) in pairs if a != b), least)
+        at, size = at + len(one), min(2 * size, _COMPARED[1])
+
+
+NO_HEAD = 0, digest(b"")
+"""Size and digest of a beginning that is unknown."""
 
 
 class Heads(dict[int, bytes]):
@@ -89,26 +142,14 @@ class Beginnings(Generic[T]):
         self._known: dict[tuple[int, bytes], list[T]] = {}
         self._sizes: set[int] = set()
 
-    def add(self, position: FilePosition, file: T) -> None:
-        """Add a file as far as it was read; one of which nothing was read begins like none."""
-        if size := min(position.offset, SAMPLE):
-            self._known.setdefault((size, position.head), []).append(file)
+    def add(self, size: int, head: bytes, file: T) -> None:
+        """Add a file by the digest of its first `size` bytes; one of no bytes begins like none."""
+        if size := min(size, SAMPLE):
+            self._known.setdefault((size, head), []).append(file)
             self._sizes.add(size)
 
-    def like(self, start: bytes) -> Iterator[T]:
-        """The files that begin like one with `start` (up to 1 KiB)."""
-        heads = Heads(start)
+    def like(self, heads: Heads) -> Iterator[T]:
+        """The files that begin like the one with these `heads`."""
         for size in self._sizes:
-            if size <= len(start):
+            if size <= len(heads.start):
                 yield from self._known.get((size, heads[size]), ())
-
-
-def same_so_far(raw: RawFile, other: RawFile) -> bool:
-    """Do the first and the last KiB of `raw` stand at the same places in `other`? An empty file is
-    like no other. Raises OSError."""
-    size = raw.stat().st_size
-    sample = min(size, SAMPLE)
-    return size > 0 and all(
-        read_at(raw, offset, sample) == read_at(other, offset, sample)
-        for offset in (0, size - sample)
-    )

@@ -10,7 +10,7 @@ import msgspec
 
 from esewatch.names import reason_of
 from esewatch.sources.files.globs import barring, base, search
-from esewatch.sources.files.raw_file import RawFile, open_raw
+from esewatch.sources.files.raw_file import MovedError, RawFile, open_raw
 
 STABLE_TRIES = 5
 
@@ -19,11 +19,6 @@ MAX_FILES = 50_000
 
 Stat = tuple[int, int]
 """Size and mtime in nanoseconds."""
-
-
-class MovedError(Exception):
-    """A path leads to another file than a moment ago: search again before reading on. Not an
-    OSError: nothing is wrong with the file."""
 
 
 class Seen(msgspec.Struct, frozen=True, gc=False):

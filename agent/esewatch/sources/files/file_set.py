@@ -2,24 +2,31 @@
 
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from esewatch import names
 from esewatch.fold.channels.overlaps import input_of
 from esewatch.model import Unreadable
 from esewatch.sources.files.decoder import Decoder
 from esewatch.sources.files.file_identity import (
+    NO_HEAD,
     SAMPLE,
     Beginnings,
     FilePosition,
-    best_match,
+    Heads,
+    digest,
+    end_of,
+    furthest,
     holds,
-    same_so_far,
+    is_unfinished,
+    is_whole,
+    shared,
 )
 from esewatch.sources.files.file_search import (
     MAX_FILES,
@@ -58,6 +65,11 @@ FIRST_BLOCK = 64 << 10
 ALIKE = 64
 """Files that begin alike, such as with one header, that a new one is compared with."""
 
+PORTION = 1000
+"""Files that are compared without a sign of life."""
+
+LEFT_BEHIND = "deleted or moved out of sight a minute ago and still written to: not read further"
+
 
 def max_open(sources: int) -> int:
     """Files that each of so many sources may keep open within the limit of the process."""
@@ -67,14 +79,6 @@ def max_open(sources: int) -> int:
     if limit == resource.RLIM_INFINITY:
         return MAX_OPEN
     return max(1, min(MAX_OPEN, (limit - OTHERS_OPEN) // max(1, sources)))
-
-
-class WaitingFile(msgspec.Struct, gc=False):
-    """A file found but not followed yet: it may be a copy in the making."""
-
-    stat: Stat
-    first: float
-    changed: float
 
 
 class FollowedFile:
@@ -91,9 +95,22 @@ class FollowedFile:
         self.text: TextFile | None = None
         self.decoder: Decoder | None = None
         self.known = False
-        """The state of the file described by `stat` has been read."""
-        self.detached = False
-        """No longer found by any path; read through the open handle."""
+        """The file with this `stat` is the one that was read."""
+        self.waits = not position.offset
+        """Not read yet: it may be a copy in the making."""
+        self.first = now
+        self.fresh = True
+        """It is still to be compared with the others."""
+        self.head = NO_HEAD
+        """The size and the digest of the beginning that it was compared by."""
+        self.end = b""
+        """The digest of its end, as far as the look shows."""
+        self.kin: dict[FollowedFile, int] = {}
+        """Files that begin alike, and so many bytes of them."""
+        self.detached: float | None = None
+        """Since when no path leads to it; read through the open handle."""
+        self.over = False
+        """No path leads to it, and it was read to its end."""
         self.refused = ""
         """Reason why its format cannot be read."""
         self.done: tuple[Stat, int] | None = None
@@ -106,8 +123,31 @@ class FollowedFile:
 
     @property
     def moved(self) -> bool:
-        """It has another name than when it was first seen: its writer has left it."""
-        return self.path != self.position.path
+        """It has another name than when it was first seen, and is no copy of what is there under
+        that: its writer has left it."""
+        first = self.position.path
+        return self.path != first and all(kin.path != first for kin in self.kin)
+
+    @property
+    def offset(self) -> int:
+        """So much of the content was read, here or in another file."""
+        return self.text.known if self.text else self.position.offset
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing was read in it itself."""
+        return self.text is None and self.position.offset == self.position.ahead
+
+    @property
+    def is_due(self) -> bool:
+        """Something of it was not read yet, as far as the look shows."""
+        if self.position.ended == self.stat or self.refused or not self.stat[0]:
+            return False
+        return self.compressed or not self.offset or self.offset < self.stat[0]
+
+    def end_of(self, kin: "FollowedFile") -> int:
+        """So much of the content was read in the other file."""
+        return min(self.kin[kin], kin.offset)
 
     @property
     def unread(self) -> bool:
@@ -117,6 +157,16 @@ class FollowedFile:
     def note(self, new: Stat, now: float) -> None:
         if new != self.stat:
             self.stat, self.changed = new, now
+
+    def know(self, end: int, raw: RawFile) -> None:
+        """The content up to `end` was read in another file. Raises OSError."""
+        size = min(end, SAMPLE)
+        known = end, digest(read_at(raw, 0, size)), digest(read_at(raw, end - size, size))
+        if self.text is not None:
+            self.text.know(*known)
+        else:
+            self.position.ahead += end - self.position.offset
+            self.position.offset, self.position.head, self.position.tail = known
 
     def snapshot(self) -> FilePosition:
         if self.text is not None:
@@ -158,18 +208,10 @@ class FileSet:
         self.clock = clock
         self._paths = list(paths)
         self._form = form
-        self.unmet: deque[Seen] = deque()
-        """New files that are still to be followed, the oldest first."""
-        self._detached: list[FollowedFile] = []
-        self._beginnings: Beginnings[FollowedFile] | None = None
-        """Beginnings of the files that were there before; made when it is needed."""
         self._restored: dict[str, FilePosition] = {}
         self._lost: dict[str, FilePosition] = {}
         self._last_lost = 0
         self._kept = REMEMBERED
-        self._lost_beginnings: Beginnings[tuple[str, FilePosition]] | None = None
-        """Beginnings of the lost files; made when it is needed."""
-        self._waiting: dict[str, WaitingFile] = {}
         self._told: dict[str, int] = {}
         self._out_of_reach: dict[str, str] = {}
         """Path -> reason for files that the last search could not examine: logged once while it
@@ -194,7 +236,7 @@ class FileSet:
         self._kept = max(self._kept, len(self._lost))
 
     def look(self) -> None:
-        """Find the files: new ones (`unmet`) and the fate of the old ones. Raises MovedError when a
+        """Find the files: new ones and the fate of the old ones. Raises MovedError when a
         file was renamed meanwhile; the result so far stays."""
         now = self.clock()
         seen = self._scan()
@@ -208,33 +250,82 @@ class FileSet:
         self._restored = {}
         for file in list(self.files.values()):
             self._revisit(file, seen.get(file.key), now)
-        self._detached = [file for file in self.files.values() if file.detached]
-        self._beginnings = None
-        unknown = [found for key, found in seen.items() if key not in self.files]
-        self.unmet = deque(sorted(unknown, key=lambda found: (found.stat[1], found.path)))
-        self._waiting = {
-            key: waiting
-            for key, waiting in self._waiting.items()
-            if key in seen and key not in self.files
-        }
+        for key, found in seen.items():
+            if key not in self.files:
+                self.files[key] = FollowedFile(found, _new(found.path, found.stat), now)
+                self.files[key].known = True
 
-    def meet(self, most: int, *, final: bool) -> None:
-        """Follow a number of the new files that `look` found. Raises MovedError as it does."""
-        now = self.clock()
-        for _ in range(min(most, len(self.unmet))):
-            self._meet(self.unmet.popleft(), now, final=final)
+    def compare(self, *, final: bool) -> Iterator[None]:
+        """Decide how far each file was read in others: in those that are gone, and in those that
+        are there and begin alike. All files, before any of them is read. Yields after each
+        `PORTION`. Raises MovedError as `look` does."""
+        due = [file for file in self.files.values() if file.known and file.is_due]
+        fresh = sorted((file for file in due if file.fresh), key=lambda file: file.stat[0])
+        for file in due:
+            if file.kin and not file.fresh and (not file.done or file.done[0] != file.stat):
+                self._look_into(file, partial(self._share, list(file.kin), file))
+        if not fresh:
+            return
+        gone: Beginnings[tuple[str, FilePosition]] = Beginnings()
+        for item in self._lost.items():
+            gone.add(item[1].offset, item[1].head, item)
+        there: Beginnings[FollowedFile] = Beginnings()
+        # A program that copies a log continues to write to it, so that it is among the youngest.
+        for file in sorted(self.files.values(), key=lambda file: -file.stat[1]):
+            position = file.position
+            if position.offset:
+                there.add(position.offset, position.head, file)
+            elif not (file.fresh and file.is_due):
+                there.add(*file.head, file)
+        now, patience = self.clock(), PATIENCE * self.settle_seconds
+        for number, file in enumerate(fresh):
+            since = now - file.changed, now - file.first
+            quiet = final or since[0] >= self.settle_seconds or since[1] >= patience
+            if quiet or not file.waits or file.stat[0] >= TINY:
+                was_there = file.position.offset
+                self._look_into(file, partial(self._place, gone, there, quiet, file))
+                if not was_there:
+                    there.add(*file.head, file)
+            if number % PORTION == PORTION - 1:
+                yield
+
+    def pass_on(self, file: FollowedFile) -> None:
+        """Note what was read of a file in those that begin alike."""
+        for kin in file.kin:
+            if kin.end_of(file) > kin.offset:
+                self._look_into(kin, partial(self._know, kin, file))
+
+    def _know(self, file: FollowedFile, kin: FollowedFile, raw: RawFile) -> None:
+        if (end := file.end_of(kin)) > file.offset:
+            file.know(end, raw)
+            self.touched[file.key] = file
 
     def lose(self, file: FollowedFile) -> None:
         """Forget a file that is gone or rewritten; its position is kept for a while."""
         file.close()
         del self.files[file.key]
+        self._leave(file)
+
+    def _leave(self, file: FollowedFile) -> None:
+        """Keep the position of a file that is gone: in one that has all that was read of it, or for
+        itself."""
         self.touched.pop(file.key, None)
         self.changes[file.key] = None
-        self._remember(file.position)
+        end = file.position.offset
+        heirs = [kin for kin in file.kin if kin.end_of(file) == end == kin.offset]
+        for heir in heirs:
+            if heir.is_new:
+                self._go_on(heir, file.position)
+        if not heirs:
+            self._remember(file.position)
+        for kin in file.kin:
+            del kin.kin[file]
+            kin.fresh = True
+        file.kin = {}
 
     def blind(self) -> str:
         """`PATH: reason` when nothing can be read now; empty otherwise."""
-        reading = (file for file in self.files.values() if file.text and not file.detached)
+        reading = (file for file in self.files.values() if file.text and file.detached is None)
         if any(file.path not in self.failed for file in reading):
             return ""
         return all_unreadable(self._there, self.failed)
@@ -262,6 +353,7 @@ class FileSet:
                 raw.close()
                 raise
             file.compressed = raw.compressed
+        file.text.raw.limit, file.text.end = file.stat[0], file.end
         self._opened.pop(file.key, None)
         self._opened[file.key] = file
         return file.text
@@ -269,7 +361,7 @@ class FileSet:
     def trim(self) -> None:
         """Close the least recently read files where too many are open."""
         for key, file in list(self._opened.items())[: -self.max_open or None]:
-            if not file.detached:
+            if file.detached is None:
                 file.close()
             if file.text is None:
                 del self._opened[key]
@@ -308,13 +400,20 @@ class FileSet:
         return any(position.path == path for position in [*known, *self._restored.values()])
 
     def _revisit(self, file: FollowedFile, seen: Seen | None, now: float) -> None:
-        file.detached = seen is None
         if seen is not None:
-            file.path = seen.path
+            file.path, file.detached = seen.path, None
             new = seen.stat
         elif file.text is not None:
+            file.detached = now if file.detached is None else file.detached
+            if now - file.detached >= PATIENCE * self.settle_seconds:
+                self.trouble(file.path, LEFT_BEHIND, -1)
+                self.lose(file)
+                return
             state = file.text.raw.stat()
             new = (state.st_size, state.st_mtime_ns)
+            if file.over and file.stat == new:
+                self.lose(file)
+                return
         else:
             self.lose(file)
             return
@@ -335,12 +434,12 @@ class FileSet:
         file.note(new, now)
 
     def _holds(self, file: FollowedFile, new: Stat) -> bool:
-        position = file.snapshot()
+        position, (size, head) = file.snapshot(), file.head
         raw = file.text.raw if file.text else open_known(file.path, file.key)
+        raw.limit = new[0]
         try:
-            if not raw.compressed and new[0] < position.offset:
-                return False
-            return holds(raw, position)
+            file.end = end_of(raw, new[0])
+            return holds(raw, position) and digest(read_at(raw, 0, size)) == head
         finally:
             if file.text is None:
                 raw.close()
@@ -348,13 +447,13 @@ class FileSet:
     def _begin_anew(self, file: FollowedFile) -> None:
         """A file was rewritten and then deleted; only the open handle leads to it."""
         assert file.text is not None
-        self._remember(file.snapshot())
-        self.touched.pop(file.key, None)
-        self.changes[file.key] = None
+        file.snapshot()
+        self._leave(file)
         file.position = _new(file.path, file.stat)
         file.text = self._form(file.text.raw, file.position)
         file.decoder = file.done = None
-        file.refused = ""
+        file.refused, file.head = "", NO_HEAD
+        file.fresh = True
 
     def _remember(self, position: FilePosition) -> None:
         if not position.offset:
@@ -363,115 +462,82 @@ class FileSet:
         position.gone = self._last_lost
         key = f"gone:{position.gone}"
         self._lost[key] = position
-        self._lost_beginnings = None
         self.changes[key] = names.pack(position)
         if len(self._lost) > self._kept:
             oldest = next(iter(self._lost))
             del self._lost[oldest]
             self.changes[oldest] = None
 
-    def _meet(self, seen: Seen, now: float, *, final: bool) -> None:
-        """Follow a new file, unless it may be a copy in the making."""
-        if not seen.stat[0]:
-            return
-        waiting = self._waiting.setdefault(seen.key, WaitingFile(seen.stat, now, now))
-        if waiting.stat != seen.stat:
-            waiting.stat, waiting.changed = seen.stat, now
-        quiet = (
-            final
-            or now - waiting.changed >= self.settle_seconds
-            or now - waiting.first >= PATIENCE * self.settle_seconds
-        )
+    def _look_into(self, file: FollowedFile, act: Callable[[RawFile], None]) -> None:
+        """Show `act` the content as far as the look goes; one that cannot be read is noted."""
+        text = file.text
         try:
-            raw = open_known(seen.path, seen.key)
-        except OSError as error:
-            self.fail(seen.path, error, seen.stat[1])
-            return
-        try:
-            if not quiet and (raw.compressed or seen.stat[0] < TINY):
-                return
-            owner, position = self._continued(raw, seen.stat[0])
-            if position is None and not quiet and (self._is_copy(raw) or self._is_returning(raw)):
-                return
-        except OSError as error:
-            self.fail(seen.path, error, seen.stat[1])
-            return
-        finally:
-            raw.close()
-        file = FollowedFile(seen, position or _new(seen.path, seen.stat), waiting.changed)
-        file.known = True
-        self.files[seen.key] = file
-        if position is not None:
-            self._hand_over(owner, file)
-
-    def _continued(self, raw: RawFile, size: int) -> tuple[str, FilePosition | None]:
-        """Key and position of the lost or vanished file that `raw` holds; None if none."""
-        for file in self._vanished():
-            if not file.position.offset and file.text and same_so_far(file.text.raw, raw):
-                return file.key, file.position
-        candidates = self._gone_like(raw)
-        if not raw.compressed:
-            candidates = {key: item for key, item in candidates.items() if item.offset <= size}
-        found = best_match(raw, list(candidates.values())) if candidates else None
-        key = next((key for key, position in candidates.items() if position is found), "")
-        return key, found
-
-    def _is_returning(self, raw: RawFile) -> bool:
-        """Is `raw` written less far than one that is gone and began alike was read? Some programs
-        set aside the space of a copy first, as zeros."""
-        offset = max((gone.offset for gone in self._gone_like(raw).values()), default=0)
-        sample = min(offset, SAMPLE)
-        tail = read_at(raw, offset - sample, sample)
-        return len(tail) < sample or tail.endswith(b"\0\0")
-
-    def _gone_like(self, raw: RawFile) -> dict[str, FilePosition]:
-        """Positions in lost and vanished files that begin as `raw` does, by key."""
-        start = read_at(raw, 0, SAMPLE)
-        if self._lost_beginnings is None:
-            self._lost_beginnings = Beginnings()
-            for item in self._lost.items():
-                self._lost_beginnings.add(item[1], item)
-        vanished: Beginnings[tuple[str, FilePosition]] = Beginnings()
-        for file in self._vanished():
-            vanished.add(file.position, (file.key, file.position))
-        lost = (item for item in self._lost_beginnings.like(start) if item[0] in self._lost)
-        return dict(chain(lost, vanished.like(start)))
-
-    def _vanished(self) -> list[FollowedFile]:
-        """Files that no path leads to any more, with the positions as they are now."""
-        vanished = [file for file in self._detached if file.key in self.files and file.text]
-        for file in vanished:
-            file.snapshot()
-        return vanished
-
-    def _hand_over(self, owner: str, file: FollowedFile) -> None:
-        if owner in self.files:
-            self.files.pop(owner).close()
-            self.touched.pop(owner, None)
-        self._lost.pop(owner, None)
-        self.changes[owner] = None
-        file.position = msgspec.structs.replace(file.position, gone=0, ended=(0, 0))
-        self.touched[file.key] = file
-
-    def _is_copy(self, raw: RawFile) -> bool:
-        """Does all of `raw` stand in a file that is still there?"""
-        if self._beginnings is None:
-            self._beginnings = Beginnings()
-            for file in sorted(self.files.values(), key=lambda file: -file.stat[1]):
-                if not file.detached:
-                    self._beginnings.add(file.snapshot(), file)
-        # A program that copies a log continues to write to it, so that it is among the youngest.
-        for file in islice(self._beginnings.like(read_at(raw, 0, SAMPLE)), ALIKE):
-            if file.key not in self.files:
-                continue
-            known = file.text.raw if file.text else open_known(file.path, file.key)
+            raw = text.raw if text else open_known(file.path, file.key)
+            raw.limit = file.stat[0]
             try:
-                if same_so_far(raw, known):
-                    return True
+                act(raw)
             finally:
-                if file.text is None:
-                    known.close()
-        return False
+                if text is None:
+                    raw.close()
+        except OSError as error:
+            self.fail(file.path, error, file.stat[1])
+
+    def _share(self, others: Iterable[FollowedFile], file: FollowedFile, raw: RawFile) -> None:
+        """Note how much a file has in common with others."""
+
+        def compare(content: RawFile) -> None:
+            if end := shared((raw, file.position), (content, other.position)):
+                file.kin[other] = other.kin[file] = end
+                self._know(file, other, raw)
+                self._know(other, file, content)
+            else:
+                file.kin.pop(other, None)
+                other.kin.pop(file, None)
+
+        for other in others:
+            self._look_into(other, compare)
+
+    def _place(
+        self,
+        gone: Beginnings[tuple[str, FilePosition]],
+        there: Beginnings[FollowedFile],
+        quiet: bool,
+        file: FollowedFile,
+        raw: RawFile,
+    ) -> None:
+        """Find how far a file was read in others, unless it may be a copy in the making."""
+        once = not file.head[0]
+        heads = Heads(read_at(raw, 0, SAMPLE))
+        past = [item for item in gone.like(heads) if item[0] in self._lost]
+        alike = [each for each in islice(there.like(heads), ALIKE) if each is not file]
+        file.head = len(heads.start), heads[len(heads.start)]
+        file.end = file.end or end_of(raw, file.stat[0])
+        hasty = file.waits and not quiet
+        if hasty and raw.compressed and not (once and (past or alike) and is_whole(raw)):
+            return
+        here: list[tuple[FilePosition, str | FollowedFile]]
+        here = [(position, key) for key, position in past]
+        here += [(each.position, each) for each in alike]
+        owner = furthest(raw, [each for each in here if each[0].offset > file.offset])
+        if isinstance(owner, str):
+            self._go_on(file, self._lost.pop(owner))
+            self.changes[owner] = None
+        elif owner is not None:
+            self._go_on(file, owner.position)
+        self._share(alike, file, raw)
+        common = owner is not None or max(file.kin.values(), default=0) >= file.stat[0]
+        if common or not hasty or not is_unfinished(raw, [position for _, position in past]):
+            file.waits = file.fresh = False
+
+    def _go_on(self, file: FollowedFile, position: FilePosition) -> None:
+        """A file goes on where another one was read to. Raises OSError."""
+        mine, is_new = file.snapshot(), file.is_new
+        file.position = replace(position, gone=0, ended=(0, 0))
+        if not is_new:
+            file.position.path, file.position.input = mine.path, mine.input
+        if file.text is not None:
+            file.text, file.decoder = self._form(file.text.raw, file.position), None
+        self.touched[file.key] = file
 
 
 def _new(path: str, stat: Stat) -> FilePosition:

@@ -11,18 +11,16 @@ from esewatch import names
 from esewatch.fold.channels.overlaps import input_of
 from esewatch.model import Batch, FileTold, Heard, Record, SourceError, Unreadable
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
-from esewatch.sources.files.file_search import MovedError, open_known
+from esewatch.sources.files.file_search import open_known
 from esewatch.sources.files.file_set import PATIENCE, FileSet, FollowedFile, max_open
 from esewatch.sources.files.file_time import AHEAD_SECONDS
-from esewatch.sources.files.raw_file import open_raw, open_regular
+from esewatch.sources.files.raw_file import MovedError, open_raw, open_regular
 from esewatch.sources.files.text_file import BLOCK, LONGEST, Lines, TextFile
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
 
 BATCH_RECORDS = 4000
 BATCH_BYTES = 16 << 20
-PORTION = 1000
-"""New files that are examined together."""
 _SMALLEST_BLOCK = 4096
 _TRIES = 10
 """Rounds of one poll that renamed files may restart."""
@@ -69,13 +67,11 @@ class FollowedFiles:
         settle_seconds: float = 5.0,
         order: OrderKey | None = None,
         clock: Callable[[], float] = time.monotonic,
-        in_portions: bool = False,
         form: type[TextFile] = TextFile,
     ) -> None:
         self.name = name
         self.is_of_another: Callable[[str, bytes], bool] = lambda _path, _head: False
         """Is a file, by its path and its beginning, one that another source reads?"""
-        self._in_portions = in_portions
         self._factory = factory
         self._order = order
         self._form = form
@@ -116,13 +112,9 @@ class FollowedFiles:
 
     def _poll(self, *, final: bool) -> Iterator[Batch]:
         self._set.look()
-        while True:
-            self._set.meet(PORTION, final=final)
-            if not self._set.unmet or self._in_portions:
-                yield from self._round(final=final)
-            if not self._set.unmet:
-                break
+        for _ in self._set.compare(final=final):
             yield self._batch(0)  # so that nobody takes it for silent
+        yield from self._round(final=final)
         errors = self._set.errors + [
             file.refused
             for file in self._set.files.values()
@@ -140,7 +132,9 @@ class FollowedFiles:
         for file, level in todo:
             waiting -= _rest(file)
             for _ in self._read(file, level - 1):
+                self._set.pass_on(file)
                 yield self._batch(waiting + _rest(file))
+            self._set.pass_on(file)
 
     def close(self) -> None:
         self._set.close()
@@ -148,7 +142,7 @@ class FollowedFiles:
     def _sorted(self) -> list[FollowedFile]:
         if self._order is not None:
             for file in self._set.files.values():
-                if file.order is None and file.known:
+                if file.order is None and file.known and not file.waits:
                     file.order = self._first_time(file, self._order)
 
         def place(file: FollowedFile) -> tuple[float, int, str]:
@@ -178,8 +172,10 @@ class FollowedFiles:
         if final:
             level = FINISHED
         elif now - file.changed >= self._set.settle_seconds:
-            level = FINISHED if file.detached or file.moved or file.compressed else SETTLED
-        if not file.known or file.refused or file.done == (file.stat, level):
+            level = (
+                FINISHED if file.detached is not None or file.moved or file.compressed else SETTLED
+            )
+        if not file.known or file.waits or file.refused or file.done == (file.stat, level):
             return 0
         return 0 if file.position.ended == file.stat else 1 + level
 
@@ -192,9 +188,13 @@ class FollowedFiles:
             patience = PATIENCE * self._set.settle_seconds
             if file.compressed and level < FINISHED and self._set.clock() - file.read_at < patience:
                 return  # one that keeps growing is read again after a while
-            text.refresh()
-            yield from self._decode(file, text, level)
+            if file.compressed or file.offset < file.stat[0]:
+                text.refresh()
+                yield from self._decode(file, text, level)
             self._finish(file, text, level)
+        except MovedError:
+            file.known = False
+            raise
         except OSError as error:
             self._set.fail(file.path, error, file.stat[1])
             if start is not None and text.offset > start:
@@ -217,11 +217,10 @@ class FollowedFiles:
             elif file.unread and text.only_zeros:
                 self._tell(file, "line 1", f"nothing but zeros in {text.offset} bytes")
             file.close()
-        if file.detached and level == FINISHED:
-            self._set.lose(file)
+        file.over = file.detached is not None and level == FINISHED
 
     def _decode(self, file: FollowedFile, text: TextFile, level: int) -> Iterator[None]:
-        want = file.block
+        want = _wanted(file, text)
         while True:
             before = text.offset
             text.fill(want)
@@ -239,7 +238,7 @@ class FollowedFiles:
             self._bytes += text.offset - before
             if text.offset != before:
                 self._set.touched[file.key] = file
-                want = file.block
+                want = _wanted(file, text)
             elif not lines.last and not lines.cut_off and want < LONGEST:
                 want = min(LONGEST, 2 * max(want, len(lines.data)))
             elif lines.data and (not lines.last or level == FINISHED):
@@ -262,6 +261,9 @@ class FollowedFiles:
             level >= SETTLED and lines.last and (lines.all or bool(text.raw.damage))
         )
         fed = file.decoder.feed(lines.data, final=complete)
+        if text.known > text.offset and text.reaches(fed.consumed) <= text.known:
+            text.take(fed.consumed)  # it was handed out when another file was read
+            return
         records, heard = file.time.checked(fed.records, fed.heard, file.stat[1])
         if self._final:
             told = self._told.setdefault(file.path, FileTold(time.time() + AHEAD_SECONDS))
@@ -318,10 +320,16 @@ class FollowedFiles:
         return batch
 
 
+def _wanted(file: FollowedFile, text: TextFile) -> int:
+    """Bytes to decode at once: so few that what was read in another file stands apart."""
+    ahead = text.known - text.offset
+    return min(file.block, max(1, ahead // 2)) if ahead else file.block
+
+
 def _rest(file: FollowedFile) -> int:
     """Stored bytes of a file that are not consumed, roughly where it is compressed."""
     if file.text is None:
-        return max(0, file.stat[0] - file.position.offset)
+        return max(0, file.stat[0] - file.offset)
     if file.text.raw.compressed:
         return file.text.raw.backlog()
-    return max(0, file.text.raw.stat().st_size - file.text.offset)
+    return max(0, file.text.raw.stat().st_size - file.offset)

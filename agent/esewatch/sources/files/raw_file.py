@@ -5,6 +5,7 @@ Offsets count the bytes behind decompression.
 
 import os
 import stat
+import sys
 import zlib
 from io import FileIO
 from typing import Protocol
@@ -16,11 +17,19 @@ _INPUT = 64 << 10
 _BLOCK = 1 << 20
 
 
+class MovedError(Exception):
+    """A path leads to another file than a moment ago, or the file was written anew: search again
+    before reading on. Not an OSError: nothing is wrong with the file."""
+
+
 class RawFile(Protocol):
     """An open file. `position` is the offset of the next byte read."""
 
     compressed: bool
     position: int
+    limit: int
+    """No byte behind it is read of a plain file: what was written after a look waits for the next
+    one, so that no file is read further than a copy of it is known to reach."""
     complete: bool
     """The compressed stream has ended as it should; never True for a plain file."""
     damage: str
@@ -90,12 +99,13 @@ class PlainRaw:
     def __init__(self, file: FileIO) -> None:
         self._file = file
         self.position = 0
+        self.limit = sys.maxsize
         self._zero_to = 0
         self._data_at = -1
 
     def read(self, size: int) -> bytes:
         self._file.seek(self.position)
-        data = self._file.read(size) or b""
+        data = self._file.read(max(0, min(size, self.limit - self.position))) or b""
         self.position += len(data)
         return data
 
@@ -148,6 +158,7 @@ class GzipRaw:
 
     def __init__(self, file: FileIO) -> None:
         self._file = file
+        self.limit = sys.maxsize
         self._restart()
 
     def _restart(self) -> None:

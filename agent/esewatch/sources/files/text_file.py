@@ -6,7 +6,7 @@ import msgspec
 
 from esewatch.sources.files.encodings import Encoding, Transcoder, detect, to_utf8
 from esewatch.sources.files.file_identity import SAMPLE, FilePosition, digest
-from esewatch.sources.files.raw_file import RawFile, read_at
+from esewatch.sources.files.raw_file import MovedError, RawFile, read_at
 
 BLOCK = 128 << 10
 """Bytes read and decoded at once: few enough to stay in a cache while they are searched."""
@@ -55,7 +55,8 @@ class TextFile:
 
     def __init__(self, raw: RawFile, position: FilePosition) -> None:
         self.raw = raw
-        self.offset = position.offset
+        self.offset = position.offset - position.ahead
+        self._known = position.offset, position.head, position.tail
         self.line = position.line
         self.skipping = position.skipping
         self.encoding: Encoding = position.encoding
@@ -66,8 +67,22 @@ class TextFile:
         self.at_end = False
         self.zeros = 0
         """Zero bytes discarded where a line should begin, not yet reported."""
+        self.end = b""
+        """Digest of the last up to 1 KiB before the limit, as the last look found it."""
+        self._before = self._tail
+        """The last bytes that were read."""
         self._codec = Transcoder(self.encoding)
         self._stored = b""
+
+    @property
+    def known(self) -> int:
+        """Offset up to which the content was read, here or in another file that begins alike."""
+        return max(self.offset, self._known[0])
+
+    def know(self, offset: int, head: bytes, tail: bytes) -> None:
+        """The content up to `offset`, with these digests, was read in another file."""
+        self._known = offset, head, tail
+        self.raw.seek(self.offset)
 
     def refresh(self) -> None:
         """Discard the unconsumed text and read it again: the file may have changed there."""
@@ -80,6 +95,7 @@ class TextFile:
         self.text = self._stored = b""
         self.at_end = False
         self.zeros = 0
+        self._before = b"" if self.raw.compressed else self._tail
         self.raw.seek(self.offset)
 
     @staticmethod
@@ -103,7 +119,7 @@ class TextFile:
         while len(self.text) < want and not self.at_end and thrown < _THROWN_BLOCKS:
             start = self.raw.position
             missing = BLOCK if self.skipping else want - len(self.text)
-            block = self.raw.read(max(HEAD, min(BLOCK, missing)))
+            block = self._next(max(HEAD, min(BLOCK, missing)))
             self.at_end = not block
             if block.endswith(b"\0"):
                 block = self._without_padding(start, block)
@@ -115,6 +131,24 @@ class TextFile:
             else:
                 self._drop_zeros()
             thrown += not self.text
+
+    def _next(self, size: int) -> bytes:
+        """The next bytes, together with what stands before them: that, or the end, is something
+        else where the file was written anew since the last look."""
+        before = len(self._before)
+        if before:
+            self.raw.seek(self.raw.position - before)
+        block = self.raw.read(before + size)
+        if block[:before] != self._before:
+            raise MovedError
+        if not self.raw.compressed:
+            self._before = block[-SAMPLE:]
+            left = self.raw.limit - self.raw.position
+            if (left and len(block) < before + size) or (
+                not left and self.end and digest(self._before) != self.end
+            ):
+                raise MovedError
+        return block[before:]
 
     def _drop_zeros(self) -> None:
         """Discard the zeros the text begins with: a crash left them, no line has them."""
@@ -166,6 +200,10 @@ class TextFile:
             found.append(f"line {line + 1}")
         return found
 
+    def reaches(self, size: int) -> int:
+        """Offset behind the first `size` bytes of the text."""
+        return self.offset + self._codec.raw_length(self.text[:size])
+
     def take(self, size: int) -> None:
         """Consume the first `size` bytes of the text; they end at a line end or at its end."""
         piece, self.text = self.text[:size], self.text[size:]
@@ -199,9 +237,12 @@ class TextFile:
         return self.offset > 0 and self.line == 0 and not self._tail.strip(b"\0")
 
     def mark(self, position: FilePosition) -> None:
-        position.offset = self.offset
         position.line = self.line
         position.encoding = self.encoding
-        position.head = digest(self._head)
-        position.tail = digest(self._tail)
         position.skipping = self.skipping
+        position.ahead = self.known - self.offset
+        if position.ahead:
+            position.offset, position.head, position.tail = self._known
+        else:
+            position.offset = self.offset
+            position.head, position.tail = digest(self._head), digest(self._tail)

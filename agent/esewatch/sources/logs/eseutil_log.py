@@ -18,7 +18,6 @@ from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.names import reason_of
 from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.files.file_search import (
-    MovedError,
     Seen,
     Stat,
     all_unreadable,
@@ -26,7 +25,7 @@ from esewatch.sources.files.file_search import (
     open_known,
 )
 from esewatch.sources.files.file_set import REMEMBERED
-from esewatch.sources.files.raw_file import read_at
+from esewatch.sources.files.raw_file import MovedError, read_at
 from esewatch.sources.logs.eseutil_records import Whose, bad_count, complaints, record_of
 
 MAX_BYTES = 16 << 20

@@ -65,9 +65,7 @@ def event_stream_source(
         date_order=date_order,
         companions=companions,
     )
-    return FollowedFiles(
-        name, paths, decoder_factory(options), order=first_time(options), in_portions=True
-    )
+    return FollowedFiles(name, paths, decoder_factory(options), order=first_time(options))
 
 
 def decoder_factory(options: EventOptions, *, of_files: bool = True) -> DecoderFactory:

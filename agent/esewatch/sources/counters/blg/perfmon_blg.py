@@ -122,7 +122,7 @@ class BufferFile(TextFile):
     def mark(self, position: FilePosition) -> None:
         """See `TextFile.mark`; a circular log is known by its bytes as they are in the file."""
         super().mark(position)
-        if self._order is not None:
+        if self._order is not None and not position.ahead:
             size = min(self.offset, DIGESTED)
             position.head = digest(read_at(self.raw, 0, size))
             position.tail = digest(read_at(self.raw, self.offset - size, size))
