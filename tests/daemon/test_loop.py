@@ -293,6 +293,21 @@ def test_figures_are_not_made_anew_while_nothing_comes(
     assert len(made) <= 3
 
 
+def test_an_agent_none_of_whose_sources_can_be_read_is_not_ready_and_says_why(
+    tmp_path: Path,
+) -> None:
+    run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]])).close()
+    gone = Scripted("a", [SourceError("/logs: No such file or directory")])
+    found = Daemon(Settings(), Journal(tmp_path / "j.db"), [gone])
+    found._cycle()
+    why = "no source can be read: a: /logs: No such file or directory"
+    assert found.ready() == (False, why)
+    found._retry.clear()
+    found._cycle()
+    assert found.ready() == (True, "")
+    found.close()
+
+
 def test_a_source_that_fails_is_down_and_holds_nobody_up(tmp_path: Path) -> None:
     broken = Scripted("broken", [SourceError("no such file: x"), ValueError("a defect")])
     found = run(tmp_path, broken, Scripted("good", [[batch(event(700, 0, 1))]]))

@@ -7,7 +7,9 @@ sees half of them.
 """
 
 import json
+import os
 import random
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -42,7 +44,7 @@ HEADER = ",".join(
 
 
 class _Lines:
-    """A text log that is renamed away now and then."""
+    """A text log that is renamed away now and then, or copied and truncated."""
 
     def __init__(self, path: Path, rng: random.Random, header: str = "") -> None:
         self._path = path
@@ -73,12 +75,16 @@ class _Lines:
         self._held = ""
 
     def rotate(self) -> None:
-        """Move the file away under a name that the agent's glob finds, and begin a new one."""
+        """Move the file away under a name that the agent's glob finds, and begin a new one; or copy
+        it to that name and truncate it."""
         self.finish()
         self._rotations += 1
-        self._path.rename(
-            self._path.with_name(f"{self._path.stem}-{self._rotations}{self._path.suffix}")
-        )
+        rotated = self._path.with_name(f"{self._path.stem}-{self._rotations}{self._path.suffix}")
+        if self._rng.random() < 0.5:
+            self._path.rename(rotated)
+        else:
+            shutil.copyfile(self._path, rotated)
+            os.truncate(self._path, 0)
         self._file = self._path.open("ab")
         self.write_header()
 

@@ -128,7 +128,7 @@ class Daemon(Publisher):
         self._poller = Poller()
         self._polls: dict[str, Generator[Batch | None, None, None]] = {}
         self._retry: dict[str, float] = {}
-        self._complaints: dict[str, str] = {}
+        self._complaints, self._answered = {}, not sources
         self._commit_again = NEVER
         """Time at which a failed commit is retried."""
         self._waiting, self._started = True, time.monotonic()
@@ -360,6 +360,7 @@ class Daemon(Publisher):
         retried."""
         try:
             yield from self._poller.batches(source)
+            self._answered = True
             self._complaints.pop(source.name, None)
             self._in_a_row.pop(source.name, None)
         except SourceError as error:

@@ -59,6 +59,10 @@ class Publisher:
     """Values that the last snapshot derived; the next one derives only what has changed since."""
     _stated_at: float | None = None
     """Time of the last statement of what stands, by the monotonic clock."""
+    _complaints: dict[str, str]
+    """Source -> why it cannot be read, as logged."""
+    _answered: bool
+    """Some source could be read since the start, or there is none."""
     _waiting: bool
     """The sources that there were at the start have not all been read."""
 
@@ -183,10 +187,14 @@ class Publisher:
         return [source.name for source in known if source.baseline and source.up]
 
     def ready(self) -> tuple[bool, str]:
-        """Readiness: whether the first reading of all sources is done; if not, which are
-        missing."""
-        missing = f"first reading of {', '.join(self._unread()) or 'all sources'}"
-        return self._ready, "" if self._ready else missing
+        """Readiness: whether the first reading of all sources is done, and some source could be
+        read since the start; if not, what is missing."""
+        if not self._ready:
+            return False, f"first reading of {', '.join(self._unread()) or 'all sources'}"
+        if self._answered:
+            return True, ""
+        reasons = "; ".join(f"{name}: {why}" for name, why in list(self._complaints.items()))
+        return False, f"no source can be read{': ' if reasons else ''}{reasons}"
 
     def overview(self) -> Overview:
         """Return the figures of the status page, made once for each snapshot."""
