@@ -74,6 +74,9 @@ class Reading:
         self.positions: dict[str, bytes] = {}
         self.source = self.start()
         self.told: list[str] = []
+        """What the log of the agent says: unreadable pieces, and why nothing can be read."""
+        self.unreadable = 0
+        self._error = ""
 
     def start(self) -> Source:
         """The source as it begins after a restart of the agent."""
@@ -88,12 +91,16 @@ class Reading:
             for last in self.source.poll():
                 count += len([each for each in last.records if type(each).__name__ != "Coverage"])
                 self.told += [str(piece) for piece in last.unreadable]
+                self.unreadable += len(last.unreadable)
                 for key, value in last.positions.items():
                     self.positions.pop(key, None)
                     if value is not None:
                         self.positions[key] = value
         except SourceError as caught:
             error = str(caught)
+        if error != self._error:
+            self.told += [why for why in error.split("; ") if why]
+        self._error = error
         assert last.caught_up == (not error)
         return count, error
 
@@ -152,9 +159,9 @@ def test_a_source_none_of_whose_files_opens_is_down_in_every_poll(
         fill(logs / name, kind)
         barred.paths[str(logs / name)] = number
     reading = start(kind, logs / "*.log")
-    message = f"{logs}/a.log: {os.strerror(number)}"
-    assert [reading.poll() for _ in range(3)] == [(0, message)] * 3
-    assert sorted(reading.told) == [message, message.replace("a.log", "b.log")]
+    lines = [f"{logs}/{name}: {os.strerror(number)}" for name in ("a.log", "b.log")]
+    assert [reading.poll() for _ in range(3)] == [(0, "; ".join(lines))] * 3
+    assert (reading.told, reading.unreadable) == (lines, 0)
 
 
 @pytest.mark.parametrize("kind", READ)
@@ -252,11 +259,8 @@ def test_a_source_all_of_whose_folders_inside_a_pattern_are_barred_is_down(
     # Of a disk that fails it is not known how much of the folder is lost.
     out = "/a.log" if pattern == "*/a.log" and number == errno.EIO else ""
     lines = [f"{logs}/{name}{out}: {os.strerror(number)}" for name in ("one", "two")]
-    count, error = reading.poll()
-    assert count == 0
-    assert error in lines
-    assert [reading.poll() for _ in range(2)] == [(0, error)] * 2
-    assert sorted(reading.told) == lines
+    assert [reading.poll() for _ in range(3)] == [(0, "; ".join(lines))] * 3
+    assert (reading.told, reading.unreadable) == (lines, 0)
 
 
 @pytest.mark.parametrize("pattern", BELOW)
@@ -406,9 +410,19 @@ def test_a_source_whose_folder_was_never_there_is_down(logs: Path, kind: str, st
     reading = start(kind, logs / "none" / "*.log")
     line = f"{logs / 'none'}: {os.strerror(errno.ENOENT)}"
     assert [reading.poll() for _ in range(2)] == [(0, line)] * 2
-    assert reading.told == [line]
+    assert (reading.told, reading.unreadable) == ([line], 0)
     (logs / "none").mkdir()
     assert reading.poll() == (0, "")
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_of_many_folders_none_of_which_is_there_three_are_the_reason(
+    logs: Path, kind: str, start: Start
+) -> None:
+    reading = start(kind, *(logs / name / "*.log" for name in "dbca"))
+    gone = [f"{logs / name}: {os.strerror(errno.ENOENT)}" for name in "abcd"]
+    assert [reading.poll() for _ in range(2)] == [(0, "; ".join(gone[:3]))] * 2
+    assert sorted(reading.told) == gone
 
 
 @pytest.mark.parametrize("kind", READ)

@@ -118,7 +118,7 @@ class EvtxSource:
                     unsaved = 0
                     yield self._take_batch(backlog, caught_up=False)
         self._drop_vanished(paths)
-        error = "" if final else all_unreadable(paths, self._failed)
+        error = "" if final else all_unreadable(paths, self._failed, self._batch.unreadable)
         if missing:
             error = f"{missing[0]}: no such file; name an existing log or a pattern"
         yield self._take_batch(0, caught_up=not error)

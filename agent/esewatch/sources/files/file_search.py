@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from esewatch.model import Unreadable
 from esewatch.names import reason_of
 from esewatch.sources.files.globs import barring, base, search
 from esewatch.sources.files.raw_file import MovedError, RawFile, open_raw
@@ -16,6 +17,9 @@ STABLE_TRIES = 5
 
 MAX_FILES = 50_000
 """Of one source: each costs about 2 kB of memory, and a position in the journal."""
+
+NAMED = 3
+"""Files and folders that are named where nothing can be read."""
 
 Stat = tuple[int, int]
 """Size and mtime in nanoseconds."""
@@ -153,8 +157,9 @@ def listed(paths: Sequence[str]) -> FoundFiles:
     return listing
 
 
-def all_unreadable(paths: Iterable[str], failed: dict[str, str]) -> str:
-    """`PATH: reason` of the first that failed, when none of `paths` can be opened; else empty.
+def all_unreadable(paths: Iterable[str], failed: dict[str, str], problems: list[Unreadable]) -> str:
+    """`PATH: reason` of up to `NAMED` that failed, when none of `paths` can be opened; else empty.
+    Those that it names are taken out of `problems`, so that each is in the log once.
 
     `failed` is what failed in this poll already, by path. A file that did not fail was
     perhaps not opened, having not changed: so it is tried here, up to the first that opens.
@@ -173,4 +178,6 @@ def all_unreadable(paths: Iterable[str], failed: dict[str, str]) -> str:
             failed[path] = reason_of(error)
         else:
             return ""
-    return next((f"{path}: {reason}" for path, reason in failed.items()), "")
+    reasons = sorted(f"{path}: {reason}" for path, reason in failed.items())[:NAMED]
+    problems[:] = [each for each in problems if str(each) not in reasons]
+    return "; ".join(reasons)

@@ -324,11 +324,11 @@ class FileSet:
         file.kin = {}
 
     def blind(self) -> str:
-        """`PATH: reason` when nothing can be read now; empty otherwise."""
+        """The reason why nothing can be read now; empty otherwise."""
         reading = (file for file in self.files.values() if file.text and file.detached is None)
         if any(file.path not in self.failed for file in reading):
             return ""
-        return all_unreadable(self._there, self.failed)
+        return all_unreadable(self._there, self.failed, self.problems)
 
     def fail(self, path: str, error: OSError, mtime: int = 0) -> None:
         """Note and report a file that the system refuses to read."""

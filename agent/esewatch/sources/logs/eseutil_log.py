@@ -123,8 +123,8 @@ class EseutilLogSource:
         self._batch = Batch()
         found = look(self._paths, lambda key: None, self._there)
         self._failed = found.troubles | found.gone
-        there = {seen.path for seen in found.seen.values()}.union(self._failed)
-        self._complaints = {path: why for path, why in self._complaints.items() if path in there}
+        known = {seen.path for seen in found.seen.values()}.union(self._failed)
+        self._complaints = {path: why for path, why in self._complaints.items() if path in known}
         for path, reason in self._failed.items():
             self._complain(path, reason)
         files = sorted(found.seen.values(), key=lambda seen: (seen.stat[1], seen.path))
@@ -134,7 +134,8 @@ class EseutilLogSource:
         self._there = set(found.seen)
         self._kept = max(self._kept, len(self._there))
         self._drop([key for key in self._files if key not in self._there])
-        error = "" if final else all_unreadable([seen.path for seen in files], self._failed)
+        there = [seen.path for seen in files]
+        error = "" if final else all_unreadable(there, self._failed, self._batch.unreadable)
         if found.missing:
             error = f"{found.missing[0]}: no such file; name an existing file or a pattern"
         yield self._take(caught_up=not error)

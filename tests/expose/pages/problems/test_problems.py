@@ -21,6 +21,7 @@ from esewatch.config import (
     load,
 )
 from esewatch.expose.pages.overview import overview
+from esewatch.expose.pages.problems import source_problems
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, endpoint_setting, quoted
 from esewatch.expose.pages.rendering import render_status
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
@@ -339,6 +340,22 @@ def test_a_source_that_cannot_be_read_has_no_further_complaint() -> None:
     assert names(folder.state) == ["source_down"]
 
 
+@pytest.fixture(name="as_a_service")
+def _as_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "esewatch.service").touch()
+    monkeypatch.setattr(source_problems, "UNITS", [tmp_path])
+
+
+def test_where_there_is_no_unit_nobody_is_sent_to_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_problems, "UNITS", [tmp_path])
+    folder = folded([*night(), *sampled()])
+    folder.source_failed("logs")
+    assert the("source_down", told(folder.state)).command == ""
+
+
+@pytest.mark.usefixtures("as_a_service")
 def test_the_name_of_a_source_is_one_word_of_the_command() -> None:
     settings = msgspec.structs.replace(
         WHOLE, sources=[msgspec.structs.replace(LOGS, name="it's (x")]

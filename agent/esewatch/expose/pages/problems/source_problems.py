@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from esewatch.advice.base.finding import counted
 from esewatch.advice.base.staleness import DAY, two_windows
@@ -20,6 +21,8 @@ from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.identity.dropped_names import long_paths
 from esewatch.fold.identity.identity import MAX_PATH
 from esewatch.fold.state.state import Channel, SourceState, State
+
+UNITS = "/etc/systemd/system", "/usr/lib/systemd/system"
 
 AHEAD_SECONDS = 300.0
 """A record may be this much later than this machine's clock: domains let clocks differ so far."""
@@ -162,6 +165,8 @@ def _search_log(words: str) -> str:
     if sys.platform == "win32":
         text = words.replace("'", "''")
         return f"Select-String -SimpleMatch '{text}' \"{_LOG_OF_WINDOWS}\""
+    if not any(Path(folder, "esewatch.service").exists() for folder in UNITS):
+        return ""  # its log goes elsewhere
     return f"journalctl -u esewatch -g {shlex.quote(re.escape(words))}"
 
 
