@@ -300,6 +300,8 @@ class Batch(msgspec.Struct, kw_only=True, gc=False):
     paths: list[str] = msgspec.field(default_factory=list)
     """The files that were read, where the keys of `positions` are other names of theirs."""
     backlog_bytes: int = 0
+    backlog_files: int = 0
+    """Files of which something is not read yet."""
     caught_up: bool = False
     partitions: tuple[int, int] | None = None
     """All partitions of a topic, and those that this process owns."""

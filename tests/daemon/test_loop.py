@@ -308,6 +308,27 @@ def test_an_agent_none_of_whose_sources_can_be_read_is_not_ready_and_says_why(
     found.close()
 
 
+class Partly(Scripted):
+    """It gives a record, and then says that a part of it cannot be read."""
+
+    def poll(self, *, final: bool = False) -> Iterator[Batch]:
+        yield batch(event(700, 0, 1))
+        raise SourceError("b.log: no such file")
+
+
+def test_one_source_that_answers_or_gives_a_record_makes_the_agent_ready(tmp_path: Path) -> None:
+    """Also where it is one of disks, and no log can be read: `source_up` tells that."""
+    gone = SourceError("/logs: No such file or directory")
+    for answers in (Scripted("disks-1", [[batch()]]), Partly("logs", [])):
+        sources = [Scripted("a", [gone, gone]), answers]
+        found = Daemon(Settings(), Journal(tmp_path / f"{answers.name}.db"), sources)
+        found._cycle()
+        found._cycle()
+        assert found.ready() == (True, "")
+        assert not found._folder.state.sources["a"].up
+        found.close()
+
+
 def test_a_source_that_fails_is_down_and_holds_nobody_up(tmp_path: Path) -> None:
     broken = Scripted("broken", [SourceError("no such file: x"), ValueError("a defect")])
     found = run(tmp_path, broken, Scripted("good", [[batch(event(700, 0, 1))]]))

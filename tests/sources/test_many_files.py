@@ -75,6 +75,8 @@ def test_counters_are_read_oldest_first_however_many_files_there_are(
     assert times == sorted(times)
     assert len(batches) >= 4  # it says that it is alive
     assert [batch.caught_up for batch in batches] == [False] * (len(batches) - 1) + [True]
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert {(batch.backlog_bytes, batch.backlog_files) for batch in batches[:-1]} == {(size, 35)}
     source.close()
 
 
@@ -99,6 +101,7 @@ def test_event_logs_are_handed_out_before_all_were_opened(
     assert len(opened) == 1
     assert first.backlog_bytes > 0
     rest = list(poll)
+    assert [batch.backlog_files for batch in (first, *rest)] == [5, 4, 3, 2, 1, 0]
     assert rest[-1].backlog_bytes == 0
     assert sum(len(batch.records) for batch in rest) == 16
     source.close()

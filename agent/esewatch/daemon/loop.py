@@ -254,6 +254,7 @@ class Daemon(Publisher):
                 self._close(source)
             for known in (self._retry, self._complaints, self._poller.under_way):
                 known.pop(source.name, None)
+            self._first_readings.end(source.name)
         with self._lock:
             self._sources = change.sources
             share_files(self._sources, new)
@@ -310,6 +311,8 @@ class Daemon(Publisher):
             brings = batch.records or batch.positions or batch.unreadable or batch.folded
             if brings or self._news(source, batch):
                 read = True
+                self._answered = self._answered or bool(batch.records or batch.folded)
+                self._note_progress(source.name, batch)
                 self._take(source.name, batch)
                 if stored := self._try_commit():
                     self._starts.got_on(source.name)
@@ -318,6 +321,12 @@ class Daemon(Publisher):
                 self._polls[source.name] = poll
                 return True
         return read
+
+    def _note_progress(self, name: str, batch: Batch) -> None:
+        if batch.caught_up or not self._folder.state.sources[name].baseline:
+            self._first_readings.end(name)
+        else:
+            self._first_readings.note(name, batch)
 
     def _take(self, name: str, batch: Batch) -> None:
         for piece in batch.unreadable:
@@ -395,6 +404,7 @@ class Daemon(Publisher):
             self._complaints[name] = reason
             self._lines.error(name, reason)
             self._schedule.hurry()
+        self._first_readings.end(name)
         with self._lock:
             self._folder.source_failed(name)
         self._retry[name] = time.monotonic() + RETRY_SECONDS

@@ -18,6 +18,7 @@ from esewatch.advice.statements import restate
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.agent_health import AgentHealth
+from esewatch.daemon.first_reading import FirstReadings
 from esewatch.daemon.internal_errors import InternalErrors
 from esewatch.daemon.kept_folders import KeepsFolders, folder_of, together
 from esewatch.daemon.page_cache import PageCache
@@ -71,6 +72,7 @@ class Publisher:
         """Held around every access to the state."""
         self._publishing = threading.Lock()
         """One snapshot is made at a time, so that an older one never replaces a newer one."""
+        self._first_readings = FirstReadings()
 
     def _commit(self) -> None:
         """Store what has changed; to be called with the lock held. Raises JournalError."""
@@ -190,7 +192,11 @@ class Publisher:
         """Readiness: whether the first reading of all sources is done, and some source could be
         read since the start; if not, what is missing."""
         if not self._ready:
-            return False, f"first reading of {', '.join(self._unread()) or 'all sources'}"
+            words = self._first_readings.words
+            unread = [
+                f"{name} ({words[name]})" if name in words else name for name in self._unread()
+            ]
+            return False, f"first reading of {', '.join(unread) or 'all sources'}"
         if self._answered:
             return True, ""
         reasons = "; ".join(f"{name}: {why}" for name, why in list(self._complaints.items()))

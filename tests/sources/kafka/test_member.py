@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from esewatch.daemon.loop import Daemon
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal
 from esewatch.model import JournalError, SourceError
@@ -97,6 +98,18 @@ def test_it_has_not_caught_up_before_the_group_has_said_which_partitions_it_has(
     assert [batch.caught_up for batch in source.poll()][-1] is True
     source.close()
     assert consumer.closed
+
+
+def test_an_agent_whose_member_has_no_partition_is_ready(tmp_path: Path) -> None:
+    source = source_of(tmp_path, FakeConsumer())
+    found = Daemon(source._settings, Journal(tmp_path / "journal.db"), [source])
+    found._cycle()
+    assert found.ready() == (False, "first reading of fleet")
+    assign(source)
+    found._cycle()
+    found._publish()
+    assert found.ready() == (True, "")
+    found.close()
 
 
 def test_while_one_partition_takes_no_commits_none_is_caught_up(

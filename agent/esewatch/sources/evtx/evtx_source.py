@@ -94,11 +94,11 @@ class EvtxSource:
         }
         # Not planned at once: that takes a look into each file, and records are to flow.
         ahead = {path: self._bytes_ahead(path) for path in paths}
-        backlog = sum(ahead.values())
+        backlog, files = sum(ahead.values()), sum(map(bool, ahead.values()))
         unsaved = 0
         for path in paths:
             planned = self._plan(path)
-            backlog -= ahead[path]
+            backlog, files = backlog - ahead[path], files - bool(ahead[path])
             if planned is None:
                 continue
             found, state = planned
@@ -116,12 +116,12 @@ class EvtxSource:
                 unsaved += step.bytes_read
                 if len(self._batch.records) >= _BATCH_RECORDS or unsaved >= _BATCH_BYTES:
                     unsaved = 0
-                    yield self._take_batch(backlog, caught_up=False)
+                    yield self._take_batch(backlog, files + 1, caught_up=False)
         self._drop_vanished(paths)
         error = "" if final else all_unreadable(paths, self._failed, self._batch.unreadable)
         if missing:
             error = f"{missing[0]}: no such file; name an existing log or a pattern"
-        yield self._take_batch(0, caught_up=not error)
+        yield self._take_batch(0, 0, caught_up=not error)
         if error:
             raise SourceError(error)
 
@@ -224,7 +224,7 @@ class EvtxSource:
             return True
         return any(each in self._failed for each in (path, *map(str, Path(path).parents)))
 
-    def _take_batch(self, backlog: int, *, caught_up: bool) -> Batch:
+    def _take_batch(self, backlog: int, files: int, *, caught_up: bool) -> Batch:
         """The batch so far with the positions that belong to it; begins a new one."""
         batch, self._batch = self._batch, Batch()
         for path, state in self._read.items():
@@ -233,7 +233,8 @@ class EvtxSource:
             if self._saved.get(path) != saved:
                 self._saved[path] = batch.positions[path] = saved
         self._read = dict(list(self._read.items())[-1:])  # the file that is being read
-        batch.backlog_bytes, batch.caught_up = backlog, caught_up
+        batch.backlog_bytes, batch.backlog_files = backlog, files
+        batch.caught_up = caught_up
         return batch
 
 

@@ -5,7 +5,7 @@ copied and truncated, compressed or replaced between two polls or while the agen
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from esewatch import names
 from esewatch.fold.channels.overlaps import input_of
@@ -112,8 +112,10 @@ class FollowedFiles:
 
     def _poll(self, *, final: bool) -> Iterator[Batch]:
         self._set.look()
+        left: tuple[int, int] | None = None
         for _ in self._set.compare(final=final):
-            yield self._batch(0)  # so that nobody takes it for silent
+            left = left or _left(file for file in self._set.files.values() if file.is_due)
+            yield self._batch(*left)  # so that nobody takes it for silent
         yield from self._round(final=final)
         errors = self._set.errors + [
             file.refused
@@ -128,12 +130,13 @@ class FollowedFiles:
 
     def _round(self, *, final: bool) -> Iterator[Batch]:
         todo = [(file, level) for file in self._sorted() if (level := self._due(file, final))]
-        waiting = sum(_rest(file) for file, _ in todo)
+        waiting, files = _left(file for file, _ in todo)
         for file, level in todo:
-            waiting -= _rest(file)
+            rest = _rest(file)
+            waiting, files = waiting - rest, files - bool(rest)
             for _ in self._read(file, level - 1):
                 self._set.pass_on(file)
-                yield self._batch(waiting + _rest(file))
+                yield self._batch(waiting + _rest(file), files + 1)
             self._set.pass_on(file)
 
     def close(self) -> None:
@@ -296,7 +299,7 @@ class FollowedFiles:
     def _tell(self, file: FollowedFile, place: str, reason: str) -> None:
         self._unreadable.append(Unreadable(path=file.path, place=place, reason=reason))
 
-    def _batch(self, backlog: int, *, caught_up: bool = False) -> Batch:
+    def _batch(self, backlog: int, files: int = 0, *, caught_up: bool = False) -> Batch:
         positions = self._set.changes
         touched = self._set.touched.values()
         for file in touched:
@@ -310,6 +313,7 @@ class FollowedFiles:
             positions=positions,
             paths=[file.path for file in touched],
             backlog_bytes=backlog,
+            backlog_files=files,
             caught_up=caught_up,
             inputs=self._inputs,
         )
@@ -324,6 +328,12 @@ def _wanted(file: FollowedFile, text: TextFile) -> int:
     """Bytes to decode at once: so few that what was read in another file stands apart."""
     ahead = text.known - text.offset
     return min(file.block, max(1, ahead // 2)) if ahead else file.block
+
+
+def _left(files: Iterable[FollowedFile]) -> tuple[int, int]:
+    """Bytes that are not consumed, and the number of files that have some."""
+    rests = [rest for file in files if (rest := _rest(file))]
+    return sum(rests), len(rests)
 
 
 def _rest(file: FollowedFile) -> int:
