@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from esewatch.model import SourceError
 from esewatch.sources.files import file_identity, file_set, follow
-from esewatch.sources.files.file_identity import digest
+from esewatch.sources.files.file_identity import FilePosition, digest
 from esewatch.sources.files.follow import FollowedFiles
 from tests.sources.followed import Clock, Journal, close_sources, line_source
 
@@ -228,6 +229,87 @@ def test_what_a_file_begins_with_as_another_does_is_read_once(tmp_path: Path) ->
     journal.take(source.poll())
     (tmp_path / "b.log").write_bytes(header + b"two\n")
     assert journal.take(source.poll()) == ["two"]
+
+
+def long_lines(name: str, first: int, last: int) -> list[str]:
+    """Lines of 100 bytes."""
+    return [f"{name} {number} ".ljust(99, "x") for number in range(first, last)]
+
+
+def append(path: Path, lines: list[str]) -> None:
+    with path.open("a") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("common", [50, 60])
+def test_of_a_copy_beside_its_origin_all_that_is_not_in_common_is_read(
+    tmp_path: Path, common: int, restart: bool
+) -> None:
+    """They part at the end of what was read of the origin, or before it."""
+    origin, copy = tmp_path / "a.log", tmp_path / "a.log.copy"
+    clock, journal = Clock(), Journal()
+    source = line_source(tmp_path / "*", clock=clock)
+    append(origin, long_lines("line", 0, 60))
+    assert journal.take(source.poll()) == long_lines("line", 0, 60)
+    append(copy, [*long_lines("line", 0, common), *long_lines("copy", 0, 5)])
+
+    def polled() -> list[str]:
+        nonlocal source
+        if restart:
+            source.close()
+            source = line_source(tmp_path / "*", clock=clock)
+            source.restore(journal.positions)
+        return journal.take(source.poll())
+
+    assert polled() == long_lines("copy", 0, 5)
+    for more in range(3):
+        at = 60 + 3 * more
+        append(origin, long_lines("line", at, at + 3))
+        append(copy, long_lines("copy", 5 + more, 6 + more))
+        new = [*long_lines("line", at, at + 3), *long_lines("copy", 5 + more, 6 + more)]
+        assert sorted(polled()) == sorted(new)
+        clock.now += 10
+        assert polled() == []
+    origin.unlink()
+    append(copy, long_lines("copy", 8, 9))
+    assert polled() == long_lines("copy", 8, 9)
+
+
+def test_positions_of_an_earlier_version_hold(tmp_path: Path) -> None:
+    """They had no `ahead`, the last of the fields."""
+    path = tmp_path / "a.log"
+    append(path, long_lines("line", 0, 20))
+    journal = Journal()
+    journal.take(line_source(path).poll())
+    ((key, value),) = journal.positions.items()
+    known = msgspec.msgpack.decode(value)
+    assert len(known) == len(FilePosition.__struct_fields__)
+    append(path, long_lines("line", 20, 22))
+    source = line_source(path)
+    source.restore({key: msgspec.msgpack.encode(known[:-1])})
+    assert journal.take(source.poll()) == long_lines("line", 20, 22)
+    assert journal.told == []
+
+
+def test_a_compressed_file_that_is_not_whole_at_its_first_look_waits_and_then_goes_on(
+    tmp_path: Path,
+) -> None:
+    log, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
+    clock, journal = Clock(), Journal()
+    source = line_source(tmp_path / "*", clock=clock)
+    append(log, long_lines("line", 0, 50))
+    journal.take(source.poll())
+    append(log, long_lines("line", 50, 60))
+    data = gzip.compress(log.read_bytes())
+    packed.write_bytes(data[: len(data) // 2])
+    log.unlink()
+    assert journal.take(source.poll()) == long_lines("line", 50, 60)
+    packed.write_bytes(data)
+    for _ in range(2):
+        assert journal.take(source.poll()) == []
+        clock.now += 6
+    assert journal.take(source.poll()) == []
 
 
 def test_an_editor_that_replaces_the_file_costs_and_repeats_nothing(tmp_path: Path) -> None:

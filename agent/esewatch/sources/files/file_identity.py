@@ -3,6 +3,8 @@
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from operator import eq
 from typing import Generic, TypeVar
 
 import msgspec
@@ -14,8 +16,8 @@ T = TypeVar("T")
 
 SAMPLE = 1024
 """Bytes at the beginning and before the position that identify a file."""
-_COMPARED = 4096, 64 << 10
-"""Bytes that are compared at once, at first and at most."""
+_COMPARED = 16 << 10
+"""Bytes that are compared at once."""
 
 
 class FilePosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
@@ -109,14 +111,12 @@ def shared(*files: tuple[RawFile, FilePosition]) -> int:
     (less, position), (more, _) = sorted(files, key=lambda each: each[1].offset)
     if not holds(more, position):
         return 0
-    at, size = position.offset, _COMPARED[0]
+    at = position.offset
     while True:
-        one, other = read_at(less, at, size), read_at(more, at, size)
+        one, other = read_at(less, at, _COMPARED), read_at(more, at, _COMPARED)
         if one != other or not one:
-            pairs = enumerate(zip(one, other, strict=False))
-            least = min(len(one), len(other))
-            return at + next((number for number, (a, b) in pairs if a != b), least)
-        at, size = at + len(one), min(2 * size, _COMPARED[1])
+            return at + len(list(takewhile(bool, map(eq, one, other))))
+        at += len(one)
 
 
 NO_HEAD = 0, digest(b"")
