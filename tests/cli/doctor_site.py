@@ -104,7 +104,7 @@ class Site:
         thread.start()
         try:
             end = time.monotonic() + PATIENCE
-            while not daemon.ready()[0] or not self._settled(daemon):
+            while not self._settled(daemon):
                 assert time.monotonic() < end, daemon.ready()[1]
                 time.sleep(0.05)
             yield server.address
@@ -116,7 +116,10 @@ class Site:
 
     def _settled(self, daemon: Daemon) -> bool:
         """All sources are read to their end, or cannot be."""
-        return all(not each.up or each.caught_up for each in daemon.overview().sources)
+        ready, why = daemon.ready()
+        return (ready or why.startswith("no source can be read")) and all(
+            not each.up or each.caught_up for each in daemon.overview().sources
+        )
 
     def doctor(self, *options: str) -> tuple[int, list[dict[str, Any]]]:
         """Exit status and the objects."""

@@ -188,12 +188,12 @@ def test_details_are_a_page_for_each_database_that_the_report_leads_to(tmp_path:
     command = ["report", str(tmp_path / "logs"), "-o", str(tmp_path / "report.html")]
     for _ in range(2):  # the second replaces those of the first
         main([*command, "--details", str(folder)])
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"), at="")
     named = {unquote(url) for url in page.urls if url.startswith("the%20details/")}
     assert named == {f"the details/{each.name}" for each in folder.iterdir()}
     assert len(named) >= 2
     for name in named:
-        detail = Page((tmp_path / name).read_text(encoding="utf-8"))
+        detail = Page((tmp_path / name).read_text(encoding="utf-8"), at="")
         assert "../report.html" in detail.urls
         assert "Records" in detail.text
         assert {"script", "iframe", "form"}.isdisjoint(detail.names())

@@ -235,6 +235,7 @@ def test_real_logs_of_domain_controllers_have_no_ratio_and_no_alert(stage: Stage
 
 
 def test_the_watchdog_reaches_the_dead_man_switch(stage: Stage, tmp_path: Path) -> None:
+    EvtxWriter(tmp_path / "none.evtx").close()
     webhook = stage.start(evtx(tmp_path / "none.evtx")).webhook
 
     alert = wait_for("the watchdog", lambda: webhook.alerts("Watchdog", "firing"))[0]

@@ -201,4 +201,4 @@ def test_at_the_end_prometheus_holds_all_that_the_fold_shows(history: History) -
 
     assert found.keys() == expected.keys()
     assert found == pytest.approx(expected, rel=1e-9)
-    assert len(found) > 150
+    assert len(found) > 100

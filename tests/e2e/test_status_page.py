@@ -65,7 +65,7 @@ def told(agent: Agent, what: str) -> list[dict[str, Any]]:
 
 
 def link(label: tuple[str, str]) -> str:
-    return "/database?" + urlencode({"computer": label[0], "database": label[1]})
+    return "./database?" + urlencode({"computer": label[0], "database": label[1]})
 
 
 def check_at_one_moment(agent: Agent, check: Callable[[], None]) -> None:

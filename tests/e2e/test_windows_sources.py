@@ -133,7 +133,6 @@ def test_on_another_system_both_sources_say_so_and_the_daemon_runs_on(
     tmp_path: Path, agents: list[Agent]
 ) -> None:
     agent = start(agents, tmp_path / "agent", LOG, {"type": "windows_counters", "name": "perf"})
-    agent.wait_until_ready(30)
     wait_for("down", lambda: value(agent, "esewatch_source_up", source="perf") == 0)
     agent.stop()
     for name in ("log: wevtutil", "perf: typeperf"):
