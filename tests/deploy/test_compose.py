@@ -120,11 +120,11 @@ def test_the_agent_is_built_without_the_engine_and_prometheus_does_not_wait_for_
 def test_prometheus_keeps_what_the_rules_look_back() -> None:
     texts = [file.read_text(encoding="utf-8") for file in sorted((ROOT / "rules").glob("*.yml"))]
     ranges = [int(days) for text in texts for days in re.findall(r"\[(\d+)d[:\]]", text)]
-    offsets = [int(days) for text in texts for days in re.findall(r"offset (\d+)d", text)]
 
     assert max(ranges) == 30
+    assert not [text for text in texts if re.search(r"offset \d+d", text)]
     kept = option(services()["prometheus"], "storage.tsdb.retention.time")
-    assert int(kept.removesuffix("d")) > max(ranges) + max(offsets)
+    assert int(kept.removesuffix("d")) > max(ranges)
 
 
 def test_the_agent_reads_what_the_engine_writes_and_cannot_change_it() -> None:

@@ -78,7 +78,7 @@ def test_it_starts_the_agent_by_a_command_that_the_agent_knows() -> None:
 
     assert entry.words == ["esewatch"]
     assert options.config == "/etc/esewatch/esewatch.yml"
-    assert options.listen == ":19703"
+    assert options.listen == [":19703"]
     assert of("EXPOSE")[0].rest == "19703"
 
 

@@ -87,7 +87,7 @@ def test_the_service_is_started_with_options_that_the_agent_knows() -> None:
     assert words[:3] == ["-P", "-m", "esewatch"]
     assert options.service is True
     assert (options.config, options.log_file) == ("C:/esewatch.yml", "C:/esewatch.log")
-    assert (options.listen, options.web_config) == (":19703", "C:/web.yml")
+    assert (options.listen, options.web_config) == ([":19703"], "C:/web.yml")
 
 
 def test_nothing_is_installed_or_built_with_but_what_the_locks_have_the_hashes_of() -> None:

@@ -65,7 +65,7 @@ def told(agent: Agent, what: str) -> list[dict[str, Any]]:
 
 
 def link(label: tuple[str, str]) -> str:
-    return "./database?" + urlencode({"computer": label[0], "database": label[1]})
+    return "/database?" + urlencode({"computer": label[0], "database": label[1]})
 
 
 def check_at_one_moment(agent: Agent, check: Callable[[], None]) -> None:
@@ -138,7 +138,7 @@ def check_table(browser: Browser, agent: Agent) -> None:
         for row, figures in zip(rows, databases, strict=True):
             verdict = row.locator('td[data-label="Verdict"]').inner_text()
             assert verdict.endswith(verdict_of(figures))
-            assert row.locator("th a").get_attribute("href") == link(label_of(figures))
+            assert row.locator("th a").get_attribute("href") == "." + link(label_of(figures))
             verified = sorted(figures["verified"].values(), reverse=True)
             assert moments(row.locator('td[data-label="Verified"]')) == verified[:1]
             forecast = forecasts[label_of(figures)]
@@ -167,7 +167,7 @@ def check_sections(browser: Browser, agent: Agent) -> None:
     with Look(browser, agent.url) as look:
         advice = {label_of(each): each for each in told(agent, "advice")}
         for figures in told(agent, "databases"):
-            href = link(label_of(figures))
+            href = "." + link(label_of(figures))
             section = look.page.locator("article", has=look.page.locator(f"h3 a[href={href!r}]"))
             assert values(fact(section, "Known bad pages"))[0] == known_bad(figures)
             standing = sum(figures["known_bad_pages"].values())

@@ -274,8 +274,8 @@ def test_times_that_are_taken_for_utc_are_told_once_by_every_command(
 ) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    for name in ("a.txt", "b.txt", "c.txt"):
-        (folder / name).write_text(rendered(kind))
+    for name, year in (("a.txt", "2022"), ("b.txt", "2023"), ("c.txt", "2024")):
+        (folder / name).write_text(rendered(kind).replace("2024", year))
     for words in (["events"], ["advise"], ["report", "-o", tmp_path / "out.html"]):
         asked = [*words, "--computer", "dc01", "--date-order", "dmy", folder]
         assert run(*asked).err.count("a.txt and 2 more files name no zone") == 1
