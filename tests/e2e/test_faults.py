@@ -35,10 +35,10 @@ FAILURES = ("esewatch_journal_commit_failures_total", frozenset[tuple[str, str]]
 
 @pytest.fixture(name="disk")
 def _disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 1 MiB."""
+    """A disk of 8 MiB: SQLite writes back what waits at 4."""
     path = tmp_path / "disk"
     path.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(path)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(path)]
     if shutil.which("mount") is None or subprocess.run(command, check=False).returncode:
         pytest.skip("a disk of its own cannot be mounted here: needs root on Linux")
     yield path
@@ -121,7 +121,7 @@ def assert_ends_in_time(agent: Agent) -> None:
 
 @pytest.mark.fault(
     "the disk of the journal is full",
-    provoked="a disk of 1 MiB filled to the last byte, `kill -9` meanwhile",
+    provoked="a disk of 8 MiB filled to the last byte, `kill -9` meanwhile",
     lost="nothing",
 )
 def test_a_full_disk_is_told_and_loses_nothing_not_even_with_a_kill(
