@@ -15,11 +15,11 @@ from esewatch.daemon.source_renames import digests
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.server import format_address
 from esewatch.expose.pages.problems.problem import Problem
+from esewatch.expose.pages.problems.source_problems import UNITS
 from esewatch.fold.state.state import State
 from esewatch.names import reason_of
 from esewatch.sources.kafka.partition import every_journal
 
-UNITS = ("/etc/systemd/system/esewatch.service", "/usr/lib/systemd/system/esewatch.service")
 OF_UNITS = Path("/etc/esewatch")
 """Its `esewatch.yml` is that of the unit `esewatch`, `NAME.yml` that of `esewatch@NAME`."""
 _ELSEWHERE = b"This esewatch is at "

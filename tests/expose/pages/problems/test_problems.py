@@ -343,13 +343,13 @@ def test_a_source_that_cannot_be_read_has_no_further_complaint() -> None:
 @pytest.fixture(name="as_a_service")
 def _as_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "esewatch.service").touch()
-    monkeypatch.setattr(source_problems, "UNITS", [tmp_path])
+    monkeypatch.setattr(source_problems, "UNITS", [tmp_path / "esewatch.service"])
 
 
 def test_where_there_is_no_unit_nobody_is_sent_to_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_problems, "UNITS", [tmp_path])
+    monkeypatch.setattr(source_problems, "UNITS", [tmp_path / "esewatch.service"])
     folder = folded([*night(), *sampled()])
     folder.source_failed("logs")
     assert the("source_down", told(folder.state)).command == ""

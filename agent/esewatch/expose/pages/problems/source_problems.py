@@ -22,7 +22,7 @@ from esewatch.fold.identity.dropped_names import long_paths
 from esewatch.fold.identity.identity import MAX_PATH
 from esewatch.fold.state.state import Channel, SourceState, State
 
-UNITS = "/etc/systemd/system", "/usr/lib/systemd/system"
+UNITS = ("/etc/systemd/system/esewatch.service", "/usr/lib/systemd/system/esewatch.service")
 
 AHEAD_SECONDS = 300.0
 """A record may be this much later than this machine's clock: domains let clocks differ so far."""
@@ -165,7 +165,7 @@ def _search_log(words: str) -> str:
     if sys.platform == "win32":
         text = words.replace("'", "''")
         return f"Select-String -SimpleMatch '{text}' \"{_LOG_OF_WINDOWS}\""
-    if not any(Path(folder, "esewatch.service").exists() for folder in UNITS):
+    if not any(Path(unit).exists() for unit in UNITS):
         return ""  # its log goes elsewhere
     return f"journalctl -u esewatch -g {shlex.quote(re.escape(words))}"
 
