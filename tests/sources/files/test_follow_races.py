@@ -154,3 +154,70 @@ def test_a_copy_of_a_log_that_nobody_read_yet_counts_once(tmp_path: Path, name: 
         (tmp_path / each).write_text(text_of(SIXTY))
     source = line_source(tmp_path / "*")
     assert lines(list(source.poll())) == SIXTY
+
+
+def test_a_deleted_file_whose_first_record_has_no_time_yet_holds_up_no_other(
+    tmp_path: Path,
+) -> None:
+    def order(_path: str, head: bytes) -> float | None:
+        return float(head) if head.endswith(b"\n") and head.count(b"\n") == 1 else None
+
+    half = tmp_path / "half.log"
+    half.write_text("no end")
+    source = line_source(tmp_path / "*.log", order=order)
+    assert lines(list(source.poll())) == []
+    half.unlink()
+    (tmp_path / "good.log").write_text("12345\n")
+    assert lines(list(source.poll())) == ["12345"]
+
+
+@pytest.mark.parametrize("change", ["replaced", "renamed"])
+def test_files_that_change_at_each_look_hold_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    (tmp_path / "good.log").write_text(text_of(SIXTY))
+    (tmp_path / "hostile.log").write_text("hostile 0\n")
+    real, number = file_search.open_raw, 0
+
+    def opened(path: str) -> Any:
+        nonlocal number
+        number += 1
+        (former,) = tmp_path.glob("hostile*")
+        new = former.rename(tmp_path / f"hostile-{number}{'' if change == 'replaced' else '.log'}")
+        if change == "replaced":
+            (tmp_path / "hostile.log").write_text(f"hostile {number}\n")
+            new.unlink()
+        return real(path)
+
+    monkeypatch.setattr(file_search, "open_raw", opened)
+    source = line_source(tmp_path / "*.log")
+    found = lines(list(source.poll()))
+    monkeypatch.undo()
+    assert [line for line in found if line in SIXTY] == SIXTY
+    last = f"hostile {number if change == 'replaced' else 0}"
+    assert found + lines(list(source.poll(final=True))) == [*SIXTY, last]
+
+
+def test_a_copy_of_a_log_that_is_renamed_at_each_look_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "app.log"
+    log.write_text(text_of(SIXTY[:50]))
+    first = list(line_source(tmp_path / "*").poll())
+    assert lines(first) == SIXTY[:50]
+    log.write_text(text_of(SIXTY))
+    (tmp_path / "copy").write_text(text_of(SIXTY))
+    source = restarted(line_source(tmp_path / "*"), *first)
+    real, number = file_search.open_raw, 0
+
+    def opened(path: str) -> Any:
+        nonlocal number
+        number += 1
+        (former,) = tmp_path.glob("app*.log")
+        former.rename(tmp_path / f"app-{number}.log")
+        return real(path)
+
+    monkeypatch.setattr(file_search, "open_raw", opened)
+    found = lines(list(source.poll()))
+    monkeypatch.undo()
+    assert found + lines(list(source.poll())) == SIXTY[50:]

@@ -37,7 +37,7 @@ from esewatch.sources.files.file_search import (
     open_known,
 )
 from esewatch.sources.files.file_time import FileTime
-from esewatch.sources.files.raw_file import RawFile, read_at
+from esewatch.sources.files.raw_file import MovedError, RawFile, read_at
 from esewatch.sources.files.text_file import TextFile
 
 if sys.platform != "win32":
@@ -205,6 +205,10 @@ class FileSet:
         """Files whose position is to be committed."""
         self.settle_seconds = settle_seconds
         self.max_open = max_open(1)
+        self.last_try = False
+        """A file that moves meanwhile is left for the next poll, and not searched again."""
+        self.postponed = False
+        """A file was left for the next poll."""
         self.clock = clock
         self._paths = list(paths)
         self._form = form
@@ -237,8 +241,8 @@ class FileSet:
 
     def look(self) -> None:
         """Find the files: new ones and the fate of the old ones. Raises MovedError when a
-        file was renamed meanwhile; the result so far stays."""
-        now = self.clock()
+        file was renamed meanwhile, unless this is the last try; the result so far stays."""
+        now, self.postponed = self.clock(), False
         seen = self._scan()
         self._kept = max(self._kept, len(self.files) + len(self._restored))
         for key, position in self._restored.items():
@@ -263,7 +267,7 @@ class FileSet:
         fresh = sorted((file for file in due if file.fresh), key=lambda file: file.stat[0])
         for file in due:
             if file.kin and not file.fresh and (not file.done or file.done[0] != file.stat):
-                self._look_into(file, partial(self._share, list(file.kin), file))
+                self.look_into(file, partial(self._share, list(file.kin), file))
         if not fresh:
             return
         gone: Beginnings[tuple[str, FilePosition]] = Beginnings()
@@ -283,7 +287,7 @@ class FileSet:
             quiet = final or since[0] >= self.settle_seconds or since[1] >= patience
             if quiet or not file.waits or file.stat[0] >= TINY:
                 was_there = file.position.offset
-                self._look_into(file, partial(self._place, gone, there, quiet, file))
+                self.look_into(file, partial(self._place, gone, there, quiet, file))
                 if not was_there:
                     there.add(*file.head, file)
             if number % PORTION == PORTION - 1:
@@ -293,7 +297,7 @@ class FileSet:
         """Note what was read of a file in those that begin alike."""
         for kin in file.kin:
             if kin.end_of(file) > kin.offset:
-                self._look_into(kin, partial(self._know, kin, file))
+                self.look_into(kin, partial(self._know, kin, file))
 
     def _know(self, file: FollowedFile, kin: FollowedFile, raw: RawFile) -> None:
         if (end := file.end_of(kin)) > file.offset:
@@ -342,6 +346,29 @@ class FileSet:
             if len(self._told) > MAX_FILES:
                 del self._told[next(iter(self._told))]
             self.problems.append(Unreadable(path=path, place="", reason=reason))
+
+    def look_into(self, file: FollowedFile, act: Callable[[RawFile], None]) -> None:
+        """Show `act` the content as far as the look goes; one that cannot be read is noted. Raises
+        MovedError as `look` does."""
+        text = file.text
+        try:
+            raw = text.raw if text else open_known(file.path, file.key)
+            raw.limit = file.stat[0]
+            try:
+                act(raw)
+            finally:
+                if text is None:
+                    raw.close()
+        except MovedError:
+            self.postpone(file)
+        except OSError as error:
+            self.fail(file.path, error, file.stat[1])
+
+    def postpone(self, file: FollowedFile) -> None:
+        """Leave a file that moved for the next look. Raises MovedError as `look` does."""
+        file.known, self.postponed = False, True
+        if not self.last_try:
+            raise MovedError(file.path)
 
     def open(self, file: FollowedFile) -> TextFile:
         """The open file at its position. Raises OSError, MovedError."""
@@ -422,6 +449,9 @@ class FileSet:
         file.known = False
         try:
             holds_on = file.position.ended == new or self._holds(file, new)
+        except MovedError:
+            self.postpone(file)
+            return
         except OSError as error:
             self.fail(file.path, error, new[1])
             return
@@ -468,20 +498,6 @@ class FileSet:
             del self._lost[oldest]
             self.changes[oldest] = None
 
-    def _look_into(self, file: FollowedFile, act: Callable[[RawFile], None]) -> None:
-        """Show `act` the content as far as the look goes; one that cannot be read is noted."""
-        text = file.text
-        try:
-            raw = text.raw if text else open_known(file.path, file.key)
-            raw.limit = file.stat[0]
-            try:
-                act(raw)
-            finally:
-                if text is None:
-                    raw.close()
-        except OSError as error:
-            self.fail(file.path, error, file.stat[1])
-
     def _share(self, others: Iterable[FollowedFile], file: FollowedFile, raw: RawFile) -> None:
         """Note how much a file has in common with others."""
 
@@ -495,7 +511,8 @@ class FileSet:
                 other.kin.pop(file, None)
 
         for other in others:
-            self._look_into(other, compare)
+            self.look_into(other, compare)
+            file.known = file.known and other.known  # it may have what the other one has
 
     def _place(
         self,
@@ -525,6 +542,8 @@ class FileSet:
         elif owner is not None:
             self._go_on(file, owner.position)
         self._share(alike, file, raw)
+        if not file.known:
+            return
         common = owner is not None or max(file.kin.values(), default=0) >= file.stat[0]
         if common or not hasty or not is_unfinished(raw, [position for _, position in past]):
             file.waits = file.fresh = False

@@ -6,15 +6,15 @@ copied and truncated, compressed or replaced between two polls or while the agen
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from esewatch import names
 from esewatch.fold.channels.overlaps import input_of
 from esewatch.model import Batch, FileTold, Heard, Record, SourceError, Unreadable
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
-from esewatch.sources.files.file_search import open_known
 from esewatch.sources.files.file_set import PATIENCE, FileSet, FollowedFile, max_open
 from esewatch.sources.files.file_time import AHEAD_SECONDS
-from esewatch.sources.files.raw_file import MovedError, open_raw, open_regular
+from esewatch.sources.files.raw_file import MovedError, RawFile, open_raw, open_regular
 from esewatch.sources.files.text_file import BLOCK, LONGEST, Lines, TextFile
 
 __all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
@@ -23,7 +23,8 @@ BATCH_RECORDS = 4000
 BATCH_BYTES = 16 << 20
 _SMALLEST_BLOCK = 4096
 _TRIES = 10
-"""Rounds of one poll that renamed files may restart."""
+"""Rounds of one poll, which begin again where a file was renamed meanwhile. The last one leaves
+such files out: where some change at each look the others are read, perhaps not in their order."""
 
 _LEFT = "left to another source"
 
@@ -101,7 +102,8 @@ class FollowedFiles:
         can be listed or opened.
         """
         self._final = final
-        for _ in range(_TRIES):
+        for left in reversed(range(_TRIES)):
+            self._set.last_try = not left
             try:
                 yield from self._poll(final=final)
             except MovedError:
@@ -124,7 +126,7 @@ class FollowedFiles:
         ]
         if not final and not errors and (blind := self._set.blind()):
             errors = [blind]
-        yield self._batch(0, caught_up=not errors)
+        yield self._batch(0, caught_up=not errors and not self._set.postponed)
         if errors:
             raise SourceError("; ".join(errors))
 
@@ -157,16 +159,14 @@ class FollowedFiles:
     def _first_time(self, file: FollowedFile, order: OrderKey) -> float | None:
         if file.position.ended == file.stat or (file.done and file.done[0] == file.stat):
             return None
-        try:
-            raw = open_known(file.path, file.key)
-        except OSError:
-            return None
-        try:
-            return order(file.path, self._form.beginning(raw))
-        except (OSError, SourceError):
-            return None
-        finally:
-            raw.close()
+        times: list[float | None] = []
+
+        def read(raw: RawFile) -> None:
+            with suppress(SourceError):
+                times.append(order(file.path, self._form.beginning(raw)))
+
+        self._set.look_into(file, read)
+        return times[0] if times else None
 
     def _due(self, file: FollowedFile, final: bool) -> int:
         """1 + the finality of the end of the file; 0 when there is nothing to read."""
@@ -196,8 +196,7 @@ class FollowedFiles:
                 yield from self._decode(file, text, level)
             self._finish(file, text, level)
         except MovedError:
-            file.known = False
-            raise
+            self._set.postpone(file)
         except OSError as error:
             self._set.fail(file.path, error, file.stat[1])
             if start is not None and text.offset > start:
