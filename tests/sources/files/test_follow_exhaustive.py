@@ -4,6 +4,7 @@ deleted, with a look or a restart anywhere. The files are in memory; all else is
 Each record that stood in a file at a look counts once, wherever it went. Not those of a file that
 waits at the look, because it is compressed or may be a copy in the making."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -247,3 +248,23 @@ def test_each_record_counts_once_in_every_history_of_five_steps(
     count, wrong = wrong_in(5, part, 8, monkeypatch)
     assert count > 290_000
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        "write a (poll), copy a b (amid), truncate b (), copy a b (), truncate a ()",
+        "write a (), copy a b (amid), truncate b (), copy a c (), truncate a ()",
+        "write a (poll), write a (), gzip a (restart), delete a (restart), write a ()",
+    ],
+)
+def test_histories_that_once_counted_wrong_count_once(
+    monkeypatch: pytest.MonkeyPatch, history: str
+) -> None:
+    folder = Folder()
+    monkeypatch.setattr(file_set, "look", folder.scan)
+    monkeypatch.setattr(file_set, "open_known", folder.open)
+    found = [re.fullmatch(r"(\w+) (.+) \((\w*)\)", step) for step in history.split(", ")]
+    steps = [(Step(it[1], tuple(it[2].split())), it[3]) for it in found if it]
+    assert len(steps) == 5
+    assert told(folder, [step for step, _ in steps], [look for _, look in steps]) == []

@@ -177,7 +177,7 @@ def test_files_that_change_at_each_look_hold_up_no_other(
 ) -> None:
     (tmp_path / "good.log").write_text(text_of(SIXTY))
     (tmp_path / "hostile.log").write_text("hostile 0\n")
-    real, number = file_search.open_raw, 0
+    real, number = raw_file.open_raw, 0
 
     def opened(path: str) -> Any:
         nonlocal number
@@ -208,7 +208,7 @@ def test_a_copy_of_a_log_that_is_renamed_at_each_look_counts_once(
     log.write_text(text_of(SIXTY))
     (tmp_path / "copy").write_text(text_of(SIXTY))
     source = restarted(line_source(tmp_path / "*"), *first)
-    real, number = file_search.open_raw, 0
+    real, number = raw_file.open_raw, 0
 
     def opened(path: str) -> Any:
         nonlocal number

@@ -64,13 +64,18 @@ def end_of(raw: RawFile, size: int) -> bytes:
         return b""
 
 
+def samples_of(raw: RawFile, end: int) -> list[bytes]:
+    """The first and the last up to 1 KiB before `end`; none where the file ends before that. Raises
+    OSError."""
+    size = min(end, SAMPLE)
+    found = [read_at(raw, at, size) for at in (0, end - size)]
+    return found if all(len(sample) == size for sample in found) else []
+
+
 def holds(raw: RawFile, position: FilePosition) -> bool:
     """True if the content up to `position` is unchanged. Raises OSError."""
-    size = min(position.offset, SAMPLE)
-    return not size or (
-        digest(read_at(raw, 0, size)) == position.head
-        and digest(read_at(raw, position.offset - size, size)) == position.tail
-    )
+    samples = samples_of(raw, position.offset)
+    return not position.offset or list(map(digest, samples)) == [position.head, position.tail]
 
 
 def furthest(raw: RawFile, candidates: Sequence[tuple[FilePosition, T]]) -> T | None:

@@ -1,8 +1,10 @@
 """The files of a source, and the set of them: new, grown, renamed, rewritten, compressed, gone."""
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -26,6 +28,7 @@ from esewatch.sources.files.file_identity import (
     holds,
     is_unfinished,
     is_whole,
+    samples_of,
     shared,
 )
 from esewatch.sources.files.file_search import (
@@ -158,15 +161,14 @@ class FollowedFile:
         if new != self.stat:
             self.stat, self.changed = new, now
 
-    def know(self, end: int, raw: RawFile) -> None:
-        """The content up to `end` was read in another file. Raises OSError."""
-        size = min(end, SAMPLE)
-        known = end, digest(read_at(raw, 0, size)), digest(read_at(raw, end - size, size))
+    def know(self, end: int, samples: Sequence[bytes]) -> None:
+        """The content up to `end`, with these samples, was read in another file."""
+        head, tail = map(digest, samples)
         if self.text is not None:
-            self.text.know(*known)
+            self.text.know(end, head, tail)
         else:
             self.position.ahead += end - self.position.offset
-            self.position.offset, self.position.head, self.position.tail = known
+            self.position.offset, self.position.head, self.position.tail = end, head, tail
 
     def snapshot(self) -> FilePosition:
         if self.text is not None:
@@ -296,13 +298,24 @@ class FileSet:
     def pass_on(self, file: FollowedFile) -> None:
         """Note what was read of a file in those that begin alike."""
         for kin in file.kin:
-            if kin.end_of(file) > kin.offset:
-                self.look_into(kin, partial(self._know, kin, file))
+            self._know(kin, file)
 
-    def _know(self, file: FollowedFile, kin: FollowedFile, raw: RawFile) -> None:
+    def _know(self, file: FollowedFile, kin: FollowedFile) -> None:
+        """Note in a file what was read of it in another, unless one of them was written anew since
+        the look."""
         if (end := file.end_of(kin)) > file.offset:
-            file.know(end, raw)
-            self.touched[file.key] = file
+            samples = self._samples(kin, end)
+            if samples and samples == self._samples(file, end):
+                file.know(end, samples)
+                self.touched[file.key] = file
+
+    def _samples(self, file: FollowedFile, end: int) -> list[bytes]:
+        found: list[bytes] = []
+        with suppress(OSError):
+            if file.text is not None:
+                return file.text.samples(end)
+            self.look_into(file, lambda raw: found.extend(samples_of(raw, end)))
+        return found
 
     def lose(self, file: FollowedFile) -> None:
         """Forget a file that is gone or rewritten; its position is kept for a while."""
@@ -376,7 +389,7 @@ class FileSet:
             raw = open_known(file.path, file.key)
             try:
                 file.text = self._form(raw, file.position)
-            except OSError:
+            except (OSError, MovedError):
                 raw.close()
                 raise
             file.compressed = raw.compressed
@@ -504,8 +517,8 @@ class FileSet:
         def compare(content: RawFile) -> None:
             if end := shared((raw, file.position), (content, other.position)):
                 file.kin[other] = other.kin[file] = end
-                self._know(file, other, raw)
-                self._know(other, file, content)
+                self._know(file, other)
+                self._know(other, file)
             else:
                 file.kin.pop(other, None)
                 other.kin.pop(file, None)
@@ -530,8 +543,10 @@ class FileSet:
         file.head = len(heads.start), heads[len(heads.start)]
         file.end = file.end or end_of(raw, file.stat[0])
         hasty = file.waits and not quiet
-        if hasty and raw.compressed and not (once and (past or alike) and is_whole(raw)):
-            return
+        if hasty and raw.compressed:
+            if not (once and (past or alike) and is_whole(raw)):
+                return
+            file.read_at = -math.inf  # at once: it may be gone at the next look
         here: list[tuple[FilePosition, str | FollowedFile]]
         here = [(position, key) for key, position in past]
         here += [(each.position, each) for each in alike]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from esewatch.sources.files.encodings import Encoding, Transcoder, detect, to_utf8
-from esewatch.sources.files.file_identity import SAMPLE, FilePosition, digest
+from esewatch.sources.files.file_identity import SAMPLE, FilePosition, digest, samples_of
 from esewatch.sources.files.raw_file import MovedError, RawFile, read_at
 
 BLOCK = 128 << 10
@@ -51,7 +51,8 @@ class Lines(msgspec.Struct, gc=False):
 
 class TextFile:
     """An open file from a position on. `text` is the part that is read and not yet consumed. Raises
-    OSError from `refresh` and `fill` where the file cannot be read."""
+    MovedError where the position does not hold any more, OSError from `refresh` and `fill` where
+    the file cannot be read."""
 
     def __init__(self, raw: RawFile, position: FilePosition) -> None:
         self.raw = raw
@@ -63,6 +64,12 @@ class TextFile:
         size = min(self.offset, SAMPLE)
         self._head = read_at(raw, 0, size)
         self._tail = read_at(raw, self.offset - size, size)
+        if (
+            size
+            and not position.ahead
+            and (digest(self._head), digest(self._tail)) != self._known[1:]
+        ):
+            raise MovedError
         self.text = b""
         self.at_end = False
         self.zeros = 0
@@ -82,7 +89,15 @@ class TextFile:
     def know(self, offset: int, head: bytes, tail: bytes) -> None:
         """The content up to `offset`, with these digests, was read in another file."""
         self._known = offset, head, tail
-        self.raw.seek(self.offset)
+
+    def samples(self, end: int) -> list[bytes]:
+        """The first and the last up to 1 KiB before `end`, as `samples_of` gives them."""
+        if end == self.offset:
+            return [self._head, self._tail]
+        at = self.raw.position
+        found = samples_of(self.raw, end)
+        self.raw.seek(at)
+        return found
 
     def refresh(self) -> None:
         """Discard the unconsumed text and read it again: the file may have changed there."""
