@@ -1,7 +1,6 @@
 """`config check|show|alertmanager|import-exchange`, `forget` and `ack`."""
 
 import argparse
-import datetime
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,22 +128,13 @@ def show_config(options: argparse.Namespace) -> int:
     return 0
 
 
-class _Dumper(yaml.SafeDumper):
-    """Without anchors: each interval can be read by itself."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-
 def print_intervals(options: argparse.Namespace) -> int:
     """`config alertmanager`: the YAML on stdout. Raises ConfigError."""
     settings = load_settings(options)
     if not settings.windows:
         print(f"esewatch: {options.config or 'no file'}: no windows", file=sys.stderr)
-    intervals = time_intervals(settings.windows, datetime.datetime.now(datetime.UTC).year)
-    text = yaml.dump(
-        {"time_intervals": intervals},
-        Dumper=_Dumper,
+    text = yaml.safe_dump(
+        {"time_intervals": time_intervals(settings.windows)},
         sort_keys=False,
         allow_unicode=True,
         default_flow_style=None,
