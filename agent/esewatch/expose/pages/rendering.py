@@ -40,7 +40,6 @@ from esewatch.expose.pages.database_table import (
 )
 from esewatch.expose.pages.hidden_counters import grouped
 from esewatch.expose.pages.overview import DatabaseFigures, Overview
-from esewatch.expose.pages.runbooks.markdown import to_html
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.expose.pages.runbooks.runbook_links import runbook_links
 from esewatch.expose.pages.runbooks.runbook_subject import Subject, filled
@@ -164,6 +163,9 @@ def render_runbook(name: str, markdown: str, figures: DatabaseFigures | None = N
     if figures is not None:
         subject = Subject(figures.computer, figures.database, figures.path)
         markdown = filled(markdown, subject)
+    # Imported when one is asked for: it takes 2 MB.
+    from esewatch.expose.pages.runbooks.markdown import to_html  # noqa: PLC0415
+
     return render("runbook.html.j2", name=name, text=to_html(markdown), figures=figures)
 
 
