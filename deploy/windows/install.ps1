@@ -6,11 +6,10 @@ Installs esewatch as a Windows service with no more rights than it needs.
 
 .DESCRIPTION
 The service runs as NT SERVICE\esewatch, an account that Windows makes for it and that has no password.
-It is a member of Event Log Readers and Performance Monitor Users, and may write in
-%ProgramData%\esewatch\state and \logs only. The hidden counters of ESE are switched on.
+It may read event logs and counters, and write in %ProgramData%\esewatch\state and \logs only. The hidden counters of
+ESE are switched on. "esewatch windows prepare" does this, and lists it in %ProgramData%\esewatch\logs\install.log.
 
-What the registry had before is noted in %ProgramData%\esewatch\install.json, for uninstall.ps1. A second run installs
-the new version and keeps configuration, state and what was noted. -WhatIf says what would be done.
+A second run installs the new version and keeps configuration and state. -WhatIf says what would be done.
 
 .PARAMETER Python
 python.exe of an installation for all users, 3.11 or later. Default: the one that py.exe finds.
@@ -27,6 +26,9 @@ Where metrics are served. Give it each time, as the other options: none is remem
 .PARAMETER WebConfig
 File for TLS and logins, read by the service: put it into %ProgramData%\esewatch.
 
+.PARAMETER Firewall
+Addresses that may reach the port, as netsh says them: 10.0.0.5, LocalSubnet. Default: none, the firewall stays as it is.
+
 .PARAMETER KeepCountersHidden
 Leave the registry as it is: no figures of online defragmentation.
 
@@ -40,6 +42,7 @@ param(
     [string] $Wheels,
     [string] $ListenAddress = '127.0.0.1:19703',
     [string] $WebConfig,
+    [string] $Firewall = 'none',
     [switch] $KeepCountersHidden
 )
 
@@ -52,15 +55,9 @@ $Program = Join-Path $env:ProgramFiles $Name
 $Data = Join-Path $env:ProgramData $Name
 $Config = Join-Path $Data 'esewatch.yml'
 $Log = Join-Path $Data 'logs\esewatch.log'
-$Noted = Join-Path $Data 'install.json'
 # SYSTEM, Administrators.
 $Trusted = 'S-1-5-18', 'S-1-5-32-544'
-# The same on a Windows in any language: Event Log Readers, Performance Monitor Users.
-$Groups = 'S-1-5-32-573', 'S-1-5-32-558'
-$Counters = 'Show Advanced Counters'
 $Events = "HKLM:\SYSTEM\CurrentControlSet\Services\EventLog\Application\$Name"
-# ESE is Exchange, ESENT all other databases of Windows.
-$Libraries = 'ESE', 'ESENT'
 
 function Invoke-Program {
     param([string] $Path, [string[]] $Words)
@@ -142,68 +139,30 @@ function Install-Service {
     New-ItemProperty -Path $Events -Name EventMessageFile -PropertyType ExpandString -Force -Value '%SystemRoot%\System32\EventCreate.exe' | Out-Null
     New-ItemProperty -Path $Events -Name TypesSupported -PropertyType DWord -Force -Value 7 | Out-Null
     Invoke-Program sc.exe @('config', $Name, 'obj=', $Account) | Out-Null
-    Invoke-Program sc.exe @('failure', $Name, 'reset=', '86400', 'actions=', 'restart/10000') | Out-Null
 }
 
-function Set-Folders {
-    # Nobody else inherits anything: SYSTEM and Administrators may do all, the service may read.
-    $sid = ([Security.Principal.NTAccount] $Account).Translate([Security.Principal.SecurityIdentifier]).Value
+function Invoke-Esewatch {
+    param([string[]] $Words)
+    Invoke-Program (Join-Path $Program 'esewatch.cmd') $Words
+}
+
+function Set-Server {
+    # Folders, rights and hidden counters, as the MSI sets them.
     if ((Test-Path $Data) -and (Get-Acl $Data).GetOwner([Security.Principal.SecurityIdentifier]).Value -notin $Trusted) {
         throw "$Data is there and belongs to somebody who is no administrator: look at it, and delete it"
     }
-    foreach ($part in '', 'state', 'logs') {
-        $folder = Join-Path $Data $part
-        New-Item $folder -ItemType Directory -Force | Out-Null
-        $right = if ($part) { 'M' } else { 'RX' }
-        Invoke-Program icacls.exe @($folder, '/setowner', '*S-1-5-32-544', '/q') | Out-Null
-        Invoke-Program icacls.exe @($folder, '/inheritance:r', '/grant:r', '*S-1-5-18:(OI)(CI)F',
-            '*S-1-5-32-544:(OI)(CI)F', "*${sid}:(OI)(CI)$right", '/q') | Out-Null
-    }
-}
-
-function Join-Groups {
-    foreach ($group in $Groups) {
-        try { Add-LocalGroupMember -SID $group -Member $Account }
-        catch [Microsoft.PowerShell.Commands.MemberExistsException] { Write-Verbose "already in $group" }
-    }
-}
-
-function Show-Counters {
-    # What a value was is noted before it is changed. A second run finds it noted.
-    $before = @{}
-    if (Test-Path $Noted) {
-        $read = Get-Content $Noted -Raw -Encoding UTF8 | ConvertFrom-Json
-        foreach ($each in $read.PSObject.Properties) { $before[$each.Name] = $each.Value }
-    }
-    foreach ($library in $Libraries) {
-        $key = "HKLM:\SYSTEM\CurrentControlSet\Services\$library\Performance"
-        if (-not (Test-Path $key)) { continue }
-        $value = (Get-Item $key).GetValue($Counters)
-        if ($value -eq 1) { continue }
-        if (-not $before.ContainsKey($library)) {
-            $before[$library] = $value
-            $before | ConvertTo-Json | Set-Content $Noted -Encoding UTF8
-        }
-        New-ItemProperty -Path $key -Name $Counters -Value 1 -PropertyType DWord -Force | Out-Null
-    }
+    $shown = if ($KeepCountersHidden) { 'leave' } else { 'show' }
+    Invoke-Esewatch @('windows', 'prepare', '--listen-address', $ListenAddress, '--firewall', $Firewall,
+        '--counters', $shown, '--template', (Join-Path $PSScriptRoot 'esewatch.yml'))
 }
 
 function Start-Checked {
-    $kept = $env:PYTHONPATH
-    try {
-        $env:PYTHONPATH = Join-Path $Program 'app'
-        Invoke-Program $interpreter @('-P', '-m', 'esewatch', 'config', 'check', '--config.file', $Config)
-    }
-    finally { $env:PYTHONPATH = $kept }
+    Invoke-Esewatch @('config', 'check', '--config.file', $Config)
     Start-Service $Name
     Write-Output "esewatch serves http://$ListenAddress/ and logs to $Log"
     Write-Output "Other commands: & '$(Join-Path $Program 'esewatch.cmd')' doctor --config.file '$Config'"
 }
 
-# Domain role 4 and 5: its groups are those of the domain, and no account of one machine can be in them.
-if ((Get-CimInstance Win32_ComputerSystem).DomainRole -ge 4) {
-    throw 'This is a domain controller: read docs/windows.md, "Domain controllers"'
-}
 $interpreter = Find-Python
 $service = Get-Service $Name -ErrorAction SilentlyContinue
 $command = '"{0}" -P -m esewatch run --windows.service --config.file "{1}" --log.file "{2}" --web.listen-address {3}' -f
@@ -215,14 +174,5 @@ if ($PSCmdlet.ShouldProcess($Program, "install the packages for $interpreter")) 
     Write-Launcher $interpreter
 }
 if ($PSCmdlet.ShouldProcess($Name, "make the service, as $Account")) { Install-Service $command }
-if ($PSCmdlet.ShouldProcess($Data, 'make the folders, and the configuration where there is none')) {
-    Set-Folders
-    if (-not (Test-Path $Config)) { Copy-Item (Join-Path $PSScriptRoot 'esewatch.yml') $Config }
-}
-if ($PSCmdlet.ShouldProcess($Account, 'make it a member of Event Log Readers and Performance Monitor Users')) {
-    Join-Groups
-}
-if (-not $KeepCountersHidden -and $PSCmdlet.ShouldProcess($Libraries -join ', ', "set $Counters to 1")) {
-    Show-Counters
-}
+if ($PSCmdlet.ShouldProcess($Data, 'esewatch windows prepare: folders, rights, hidden counters, firewall')) { Set-Server }
 if ($PSCmdlet.ShouldProcess($Name, 'check the configuration and start the service')) { Start-Checked }

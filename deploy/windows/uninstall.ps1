@@ -25,37 +25,16 @@ $Name = 'esewatch'
 $Account = "NT SERVICE\$Name"
 $Program = Join-Path $env:ProgramFiles $Name
 $Data = Join-Path $env:ProgramData $Name
-$Noted = Join-Path $Data 'install.json'
-# The same on a Windows in any language: Event Log Readers, Performance Monitor Users.
-$Groups = 'S-1-5-32-573', 'S-1-5-32-558'
-$Counters = 'Show Advanced Counters'
+$Command = Join-Path $Program 'esewatch.cmd'
 $Events = "HKLM:\SYSTEM\CurrentControlSet\Services\EventLog\Application\$Name"
-
-$what = if (Test-Path $Noted) { Get-Content $Noted -Raw -Encoding UTF8 | ConvertFrom-Json }
 
 if ((Get-Service $Name -ErrorAction SilentlyContinue) -and $PSCmdlet.ShouldProcess($Name, 'stop the service')) {
     Stop-Service $Name
 }
 # Before the service is deleted: without it nobody knows its account by name.
-foreach ($group in $Groups) {
-    if ($PSCmdlet.ShouldProcess($group, "remove $Account from the group")) {
-        Remove-LocalGroupMember -SID $group -Member $Account -ErrorAction SilentlyContinue
-    }
-}
-if ($what) {
-    foreach ($library in $what.PSObject.Properties) {
-        $key = "HKLM:\SYSTEM\CurrentControlSet\Services\$($library.Name)\Performance"
-        if (-not (Test-Path $key)) { continue }
-        if ($null -eq $library.Value) {
-            if ($PSCmdlet.ShouldProcess($key, "remove $Counters")) {
-                Remove-ItemProperty -Path $key -Name $Counters -ErrorAction SilentlyContinue
-            }
-        }
-        elseif ($PSCmdlet.ShouldProcess($key, "set $Counters to $($library.Value) again")) {
-            Set-ItemProperty -Path $key -Name $Counters -Value $library.Value -Type DWord
-        }
-    }
-    if ($PSCmdlet.ShouldProcess($Noted, 'forget what was noted')) { Remove-Item $Noted }
+if ((Test-Path $Command) -and $PSCmdlet.ShouldProcess($Account, 'esewatch windows restore: rights, hidden counters, firewall')) {
+    & $Command windows restore
+    if ($LASTEXITCODE -ne 0) { throw "$Command ended with $LASTEXITCODE" }
 }
 if (Get-Service $Name -ErrorAction SilentlyContinue) {
     $sid = ([Security.Principal.NTAccount] $Account).Translate([Security.Principal.SecurityIdentifier]).Value

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from esewatch.cli import command_line
 from esewatch.cli.run import command as run
+from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
 from esewatch.config import load
-from esewatch.ese.counters.counter_commands import LIBRARIES, counter_commands
-from esewatch.ese.counters.counter_feeds import ONLINE_DEFRAG, paths
+from esewatch.ese.counters.counter_feeds import paths
 
 ROOT = Path(__file__).resolve().parents[2]
 WINDOWS = ROOT / "deploy" / "windows"
 SCRIPTS = ("install.ps1", "uninstall.ps1")
-EVENT_LOG_READERS, PERFORMANCE_MONITOR_USERS = "S-1-5-32-573", "S-1-5-32-558"
 CHANGES = re.compile(
-    r"\b((?:New|Set|Add|Remove|Rename|Copy|Start|Stop)-(?!StrictMode\b|Checked\b|Folders\b)\w+"
+    r"\b((?:New|Set|Add|Remove|Rename|Copy|Start|Stop)-(?!StrictMode\b|Checked\b|Server\b)\w+"
     r"|Invoke-Program|Invoke-CimMethod|sc\.exe delete)"
 )
 
@@ -49,28 +49,32 @@ def test_the_list_of_counters_golden_is_what_feeds_a_metric() -> None:
     assert file.read_bytes() == expected
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_groups_and_counters_are_named_so_that_every_language_of_windows_knows_them(
-    name: str,
-) -> None:
-    commands = [counter_commands([ONLINE_DEFRAG], library) for library in LIBRARIES]
-    keys = [
-        re.search(r'"HKLM\\(.*)\\(ESE|ESENT)\\Performance" /v "(.*?)"', each.show)
-        for each in commands
-        if each is not None
-    ]
-    shown = {(key[1], key[3]) for key in keys if key}
-
-    assert value(name, "Groups") == f"'{EVENT_LOG_READERS}', '{PERFORMANCE_MONITOR_USERS}'"
-    assert shown == {("SYSTEM\\CurrentControlSet\\Services", value(name, "Counters").strip("'"))}
-    assert re.search(r"HKLM:\\SYSTEM\\CurrentControlSet\\Services\\\$\S+\\Performance", code(name))
-
-
 def test_both_scripts_mean_the_same_service_account_and_folders() -> None:
-    for variable in ("Name", "Account", "Program", "Data", "Noted", "Groups", "Counters", "Events"):
+    for variable in ("Name", "Account", "Program", "Data", "Events"):
         assert value("install.ps1", variable) == value("uninstall.ps1", variable)
-    assert value("install.ps1", "Libraries").replace("'", "").split(", ") == list(LIBRARIES)
-    assert value("install.ps1", "Account") == '"NT SERVICE\\$Name"'
+    assert value("install.ps1", "Account") == f'"{VIRTUAL_ACCOUNT.replace("esewatch", "$Name")}"'
+
+
+def test_rights_and_counters_are_set_and_taken_back_by_the_command_of_the_agent() -> None:
+    done, undone = code("install.ps1"), code("uninstall.ps1")
+    (call,) = re.findall(r"Invoke-Esewatch @\(('windows'.*?)\)\)", done, re.DOTALL)
+    quoted = re.findall(r"'([^']*)'|\$\w+", call)
+    words = [word or "x" for word in quoted[: quoted.index("--template") + 1]]
+    words[words.index("--counters") + 1] = "leave"
+    prepare = command_line("windows").parse_args([*words, "y"])
+    restore = command_line("windows").parse_args(["windows", "restore"])
+    shown = re.search(
+        r"\$shown = if \(\$KeepCountersHidden\) \{ '(\w+)' \} else \{ '(\w+)' \}", done
+    )
+
+    assert (prepare.action, prepare.listen_address, prepare.firewall) == ("prepare", "x", "x")
+    assert (prepare.account, prepare.template) == (VIRTUAL_ACCOUNT, Path("y"))
+    assert restore.account == VIRTUAL_ACCOUNT
+    assert shown is not None
+    assert shown.groups() == ("leave", "show")
+    assert "& $Command windows restore" in undone
+    for word in ("icacls", "LocalGroupMember", "Show Advanced Counters"):
+        assert word not in done + undone
 
 
 def test_the_service_is_started_with_options_that_the_agent_knows() -> None:
@@ -106,7 +110,7 @@ def test_people_get_a_command_with_what_the_service_has_in_its_environment() -> 
     """Packages lie beside the interpreter of all users: without PYTHONPATH it has no esewatch."""
     text = code("install.ps1")
     made = text[text.index("function Write-Launcher") : text.index("function Install-Service")]
-    service = text[text.index("function Install-Service") : text.index("function Set-Folders")]
+    service = text[text.index("function Install-Service") : text.index("function Invoke-Esewatch")]
     of_service = re.findall(r"""['"](PYTHON\w+=.*?)['"](?=[,)])""", service)
     of_people = re.findall(r"""['"]set (PYTHON\w+=.*?)['"](?=[,)]|$)""", made, re.MULTILINE)
     assert len(of_service) == 3
@@ -143,7 +147,7 @@ def test_nothing_is_changed_without_being_asked_for(name: str) -> None:
         depth += line.count("{") - line.count("}")
 
     assert "[CmdletBinding(SupportsShouldProcess)]" in text
-    assert body.count("ShouldProcess(") >= 6
+    assert body.count("ShouldProcess(") >= 4
     assert loose == []
 
 
@@ -151,28 +155,21 @@ def test_uninstalling_takes_back_each_thing_that_installing_did() -> None:
     done, undone = code("install.ps1"), code("uninstall.ps1")
     pairs = {
         "New-Service": "sc.exe delete",
-        "Add-LocalGroupMember -SID $group": "Remove-LocalGroupMember -SID $group",
-        "New-ItemProperty -Path $key": "Remove-ItemProperty -Path $key -Name $Counters",
-        "Set-Content $Noted": "Remove-Item $Noted",
+        "'windows', 'prepare'": "windows restore",
         "New-Item $Program": "Remove-Item $Program",
         "New-Item $Events": "Remove-Item $Events",
     }
 
     assert [made for made in pairs if made not in done] == []
     assert [gone for gone in pairs.values() if gone not in undone] == []
-    # What a value was is noted before it is changed, and only when nothing is noted yet.
-    assert done.index("ContainsKey($library)") < done.index("Set-Content $Noted")
-    assert done.index("Set-Content $Noted") < done.index("-Name $Counters -Value 1")
-    # While the service is there its account has a name.
-    assert undone.index("Remove-LocalGroupMember") < undone.index("sc.exe delete")
+    # While the service is there its account has a name, and the command is there too.
+    assert undone.index("windows restore") < undone.index("sc.exe delete")
+    assert undone.index("windows restore") < undone.index("Remove-Item $Program")
 
 
 def test_the_service_may_write_where_its_journal_and_its_log_are_and_nowhere_else() -> None:
-    done = code("install.ps1")
     settings = load(WINDOWS / "esewatch.yml")
 
-    assert "foreach ($part in '', 'state', 'logs')" in done
-    assert "$right = if ($part) { 'M' } else { 'RX' }" in done
     assert Path(settings.journal) == WINDOWS / "state" / "journal.db"
     assert value("install.ps1", "Log") == "Join-Path $Data 'logs\\esewatch.log'"
     assert [source.type for source in settings.sources] == [

@@ -93,4 +93,6 @@ def change(server: StandIn, data: Path, *words: str) -> None:
     parser = argparse.ArgumentParser()
     command.add_commands(parser.add_subparsers())
     options = parser.parse_args(["windows", *words])
-    assert command.change(server, data, data.parent / "esewatch.yml", options) == 0
+    if options.action == "prepare":
+        options.template = data.parent / "esewatch.yml"
+    assert command.change(server, data, options) == 0

@@ -203,7 +203,10 @@ def test_no_other_program_is_started_in_the_place_of_the_service(
     assert server.command == kept
 
 
-def test_what_python_compiled_goes_with_the_packages(data: Path) -> None:
+def test_what_python_compiled_goes_with_the_packages(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "TEMPLATE", data.parent / "esewatch.yml")
     compiled = data.parent / "app" / "esewatch" / "__pycache__"
     compiled.mkdir(parents=True)
     (compiled / "model.cpython-313.pyc").touch()

@@ -1,4 +1,4 @@
-"""`esewatch windows prepare` and `restore`: called by the MSI, or by an administrator."""
+"""`esewatch windows prepare` and `restore`: called by the MSI, by install.ps1 and uninstall.ps1."""
 
 import argparse
 import os
@@ -21,6 +21,8 @@ from esewatch.model import EsewatchError
 PURGE_SECONDS = 60.0
 """Time in which a stopping service closes its files."""
 PURGE_PAUSE = 0.5
+TEMPLATE = Path(sys.prefix).parent / "esewatch.yml"
+"""The MSI lays it beside the folder of its Python."""
 NOT_HERE = "this works on Windows only: elsewhere the package or the unit file does it"
 
 
@@ -54,6 +56,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         choices=("show", "leave"),
         help="show the hidden counters of ESE, or leave the registry as it is",
     )
+    given.add_argument(
+        "--template",
+        type=Path,
+        default=TEMPLATE,
+        metavar="FILE",
+        help="the first configuration, where there is none; default: that of the MSI",
+    )
     back = steps.add_parser(
         "restore",
         help="take back what prepare did",
@@ -73,19 +82,20 @@ def run(options: argparse.Namespace) -> int:
         from esewatch.cli.run.windows.this_server import ThisServer  # noqa: PLC0415 - nowhere else
 
         data = Path(os.environ["PROGRAMDATA"], "esewatch")
-        # The MSI lays the template beside the folder of its Python.
-        return change(ThisServer(), data, Path(sys.prefix).parent / "esewatch.yml", options)
+        return change(ThisServer(), data, options)
     raise EsewatchError(NOT_HERE)
 
 
-def change(server: WindowsServer, data: Path, template: Path, options: argparse.Namespace) -> int:
+def change(server: WindowsServer, data: Path, options: argparse.Namespace) -> int:
     """Do the step to `server`. Raises OSError, EsewatchError."""
     said: list[str] = []
     try:
         if options.action == "restore":
             restore(server, data, options.account, said.append)
             # What a command of an administrator compiled is not among the files that the MSI knows.
-            for folder in (template.parent / "app").rglob("__pycache__"):
+            for folder in (
+                (TEMPLATE.parent / "app").rglob("__pycache__") if TEMPLATE.exists() else ()
+            ):
                 shutil.rmtree(folder, ignore_errors=True)
         else:
             settings = ServiceSettings(
@@ -94,7 +104,7 @@ def change(server: WindowsServer, data: Path, template: Path, options: argparse.
                 firewall=options.firewall,
                 show_counters=options.counters == "show",
             )
-            prepare(server, data, template, settings, said.append)
+            prepare(server, data, options.template, settings, said.append)
     except ValueError as error:
         raise EsewatchError(str(error)) from error
     finally:

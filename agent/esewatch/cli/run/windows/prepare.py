@@ -1,7 +1,7 @@
 """Changes of `esewatch windows prepare` to a server, which `restore` takes back.
 
-The MSI calls both; a second run of either changes nothing more. What a value of the registry was
-is noted before it is changed, for `restore`.
+The MSI and the scripts call both; a second run of either changes nothing more. What a value of the
+registry was is noted before it is changed, for `restore`.
 """
 
 import json
