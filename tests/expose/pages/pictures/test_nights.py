@@ -126,6 +126,14 @@ def test_missing_events_are_told_and_so_is_the_time_before_the_first() -> None:
     assert times(found.nights[0], "unknown") == [(NOON - 14 * DAY, NOON - 13 * DAY)]
 
 
+def test_work_is_drawn_as_long_as_its_log_was_read() -> None:
+    read = NOON - 40 * HOUR
+    found = nights(background(unread_since=read), MORNING)
+    assert times(found.nights[-2], "scan") == [(NOON - 2 * DAY, read)]
+    assert times(found.nights[-2], "unknown") == [(read, NOON - DAY)]
+    assert times(last(found), "scan") == []
+
+
 def test_nights_that_nobody_read_are_unknown() -> None:
     end = NOON - 3 * DAY
     found = nights(exchange(unread_since=end), MORNING)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from esewatch.advice.advise import advise
+from esewatch.advice.base.finding import not_heard
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.history.history import History, histories
 from esewatch.config import Policy, Window, default_settings
@@ -105,6 +106,13 @@ def test_without_advice_there_is_no_forecast_yet() -> None:
     found = pictures(exchange(), None, figured(exchange()), Policy(), MORNING)
     check_told(found)
     assert found.why_not == {"forecast": "No forecast is made yet."}
+
+
+def test_of_a_silent_computer_nothing_is_drawn_beyond_its_last_record() -> None:
+    silent = not_heard(NOON - 40 * HOUR, DAY, "warning", stopped=False)
+    heard, unheard = made(background()), made(background(), findings=(silent,))
+    read = made(background(unread_since=NOON - 40 * HOUR))
+    assert unheard.timeline == read.timeline != heard.timeline
 
 
 def test_every_database_of_a_state_has_its_pictures() -> None:

@@ -47,7 +47,12 @@ def pictures(
     history: History, advice: Judgement | None, figures: DatabaseFigures, policy: Policy, now: float
 ) -> Pictures:
     """All of one database as of `now` (epoch seconds, finite). `history` is a whole one
-    (`advice.history.history`), not its outline. `advice` is None where none is made yet."""
+    (`advice.history.history`), not its outline. `advice` is None where none is made yet. Of a
+    computer that is silent nothing is drawn beyond its last record."""
+    if advice is not None:
+        ends = [each.since for each in advice.findings if each.finding == "not_heard"]
+        known = [each for each in (*ends, history.unread_since) if each is not None]
+        history = msgspec.structs.replace(history, unread_since=min(known, default=None))
     drawn: dict[Name, Markup | str] = {
         "timeline": _timeline(history, now),
         "window_bar": _window_bar(history, advice, now),

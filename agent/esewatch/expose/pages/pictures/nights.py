@@ -98,8 +98,8 @@ def nights(history: History, now: float) -> Nights:
 def spans_of(
     history: History, since: float, until: float, now: float
 ) -> dict[Kind, list[tuple[float, float]]]:
-    """(start, end) of each kind between two times, sorted, disjoint. Running work lasts to `now`,
-    or until it was not heard of for two windows (7 days)."""
+    """(start, end) of each kind between two times, sorted, disjoint. Running work lasts to `now` or
+    as long as its log was read, or until it was not heard of for two windows (7 days)."""
     stale = two_windows(history.window)
     lost = [(first, last) for first, last, _ in history.event_gaps]
     if history.first_seen > 0:
@@ -107,11 +107,12 @@ def spans_of(
     if history.unread_since is not None:
         lost.append((history.unread_since, now))
     known = min(now, until)
+    read = min(known, history.unread_since or known)
     return {
         "window": _joined(openings(history, since, until), since, until),
-        "defrag": _joined(_ended(history.defrag_runs, history.defrag_passes, stale), since, known),
-        "scan": _joined(_ended(history.scan_runs, history.checksum_passes, stale), since, known),
-        "backup": _joined(backup_spans(history), since, known),
+        "defrag": _joined(_ended(history.defrag_runs, history.defrag_passes, stale), since, read),
+        "scan": _joined(_ended(history.scan_runs, history.checksum_passes, stale), since, read),
+        "backup": _joined(backup_spans(history), since, read),
         "unknown": _joined(lost, since, known),
     }
 
