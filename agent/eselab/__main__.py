@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from eselab.base.command_line import Parser, done, sentence
+from eselab.base.command_line import Parser, done
 from eselab.check.check_command import add_check
 from eselab.logs.truth import TruthError
 from eselab.machine.disks_command import add_disks
@@ -36,13 +36,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    return done(command_line(), words, _failed)
-
-
-def _failed(error: Exception) -> str | None:
-    if isinstance(error, OSError):
-        return f"esewatch engine: {sentence(error)}"
-    return f"esewatch engine: {error}" if isinstance(error, SPEAKING) else None
+    return done(command_line(), words, "esewatch engine", SPEAKING)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 from argparse_manpage.manpage import Manpage
 
 from eselab.__main__ import command_line as engine_command_line
+from eselab.demo.__main__ import command_line as demo_command_line
 from eselab.lab.__main__ import command_line as lab_command_line
 from esewatch import __version__
 from esewatch.cli import command_line
@@ -29,9 +30,11 @@ PLAIN = {"'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
 
 
 def whole() -> argparse.ArgumentParser:
-    """The parser of all commands, those of the engine and the lab with parsers of their own."""
+    """The parser of all commands, those of the bundled programs with parsers of their own."""
     parser = command_line()
-    _commands(parser).update(engine=engine_command_line(), lab=lab_command_line())
+    _commands(parser).update(
+        demo=demo_command_line(), engine=engine_command_line(), lab=lab_command_line()
+    )
     return parser
 
 

@@ -22,7 +22,6 @@ from tests.support.records import LABEL, event, folder_of
 
 COMMANDS = [
     ["run"],
-    ["demo"],
     ["events"],
     ["counters"],
     ["report"],
@@ -285,8 +284,8 @@ def test_a_damaged_journal_is_left_to_the_daemon(
 
 
 def test_the_command_line_knows_every_command_of_this_test() -> None:
-    # Engine and lab take the place of this process: their tests start them as ones of their own.
-    named = {"engine", "lab", *(command[0] for command in COMMANDS)}
+    # The bundled programs take the place of this process: their tests start them.
+    named = {"demo", "engine", "lab", *(command[0] for command in COMMANDS)}
     for command in ("", *named):
         (known,) = (a.choices for a in command_line(command)._actions if a.dest == "command")
         assert known is not None

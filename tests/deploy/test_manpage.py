@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import eselab.__main__
+import eselab.demo.__main__
 import eselab.lab.__main__
 from esewatch import cli
 from tests.support.tools import skip
@@ -44,7 +45,11 @@ def plain(text: str) -> str:
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What `esewatch COMMAND --help` prints."""
     words = [*command.split()[1:], "--help"]
-    bundled = {"engine": eselab.__main__.main, "lab": eselab.lab.__main__.main}
+    bundled = {
+        "demo": eselab.demo.__main__.main,
+        "engine": eselab.__main__.main,
+        "lab": eselab.lab.__main__.main,
+    }
     with pytest.raises(SystemExit):
         bundled[words[0]](words[1:]) if words[0] in bundled else cli.main(words)
     return capsys.readouterr().out

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.model import EsewatchError
+from eselab.demo.agent import DemoError
 from tests.e2e.harness import Agent, Prometheus, get, start_prometheus
 from tests.e2e.kafka_fleet import Message, records, samples
 from tests.support.demo_stack import program
@@ -56,7 +56,7 @@ def engines(folder: Path) -> list[list[bytes]]:
         ]
         statuses = [each.wait() for each in pair]
         if any(statuses):
-            raise EsewatchError(f"{folder}: the engine ended with status {max(statuses)}")
+            raise DemoError(f"{folder}: the engine ended with status {max(statuses)}")
     return [
         (folder / f"{number}" / "events.jsonl").read_bytes().splitlines()
         for number in range(ENGINES)
@@ -145,11 +145,11 @@ def owned(page: str) -> float:
 
 
 def wait(what: str, happened: Callable[[], bool]) -> float:
-    """Seconds until it has happened. Raises EsewatchError after PATIENCE."""
+    """Seconds until it has happened. Raises DemoError after PATIENCE."""
     begin = time.monotonic()
     while not happened():
         if time.monotonic() - begin > PATIENCE:
-            raise EsewatchError(f"{what}: not within {PATIENCE:.0f} s")
+            raise DemoError(f"{what}: not within {PATIENCE:.0f} s")
         time.sleep(0.2)
     return time.monotonic() - begin
 
@@ -225,7 +225,7 @@ def main(words: Sequence[str]) -> int:
             return 0 if counted == fleet.sent else 1
     except KeyboardInterrupt:
         return 0
-    except (EsewatchError, OSError, AssertionError, pytest.skip.Exception) as error:
+    except (DemoError, OSError, AssertionError, pytest.skip.Exception) as error:
         print(f"demo-fleet: {error}", file=sys.stderr)
         return 2
 

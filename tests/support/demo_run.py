@@ -29,22 +29,20 @@ T = TypeVar("T")
 
 _START = """\
 import sys
-from esewatch.cli import main
-from esewatch.cli.demo import command
-command.ENGINE = tuple({engine!r}) or command.ENGINE
+from eselab.demo import run
+from eselab.demo.__main__ import main
+run.ENGINE = tuple({engine!r}) or run.ENGINE
 if {fast!r}:
     import time
     from tests.support import fast_demo_engine
     begin = str(time.time() + 20)
-    command.ENGINE = (
-        sys.executable, "-m", fast_demo_engine.__name__, begin, *command.ENGINE[3:]
-    )
-    command.NIGHTS, command.LEAD_SECONDS = fast_demo_engine.NIGHTS, -600.0
-    command.FLIP_AFTER, command.DAMAGE_AFTER = 1.0, 10.0
+    run.ENGINE = (sys.executable, "-m", fast_demo_engine.__name__, begin, *run.ENGINE[3:])
+    run.NIGHTS, run.LEAD_SECONDS = fast_demo_engine.NIGHTS, -600.0
+    run.FLIP_AFTER, run.DAMAGE_AFTER = 1.0, 10.0
 if {stack!r}:
     from tests.support import demo_stack
-    sys.exit(demo_stack.main(sys.argv[1:]))
-sys.exit(main(["demo", *sys.argv[1:]]))
+    main = demo_stack.main
+sys.exit(main(sys.argv[1:]))
 """
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from esewatch.cli.demo.stories import FORECAST, STORIES
+from eselab.demo.stories import FORECAST, STORIES
 from tests.support.demo_run import ROOT, Attended, demo_command
 
 TITLES = (*(story.title for story in STORIES), FORECAST)

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import yaml
 
-from esewatch.cli.demo import command as demo
-from esewatch.cli.demo.agent import choose_address, local_url
-from esewatch.model import EsewatchError
+from eselab.base.command_line import done
+from eselab.demo.__main__ import command_line
+from eselab.demo.agent import DemoError, choose_address, local_url
+from eselab.demo.run import Extra, run
 from tests.dashboards.boards import metrics
 from tests.rules.quality import backfill
 from tests.support.tools import find
@@ -37,7 +38,7 @@ SECONDS = "2s"
 """Between two scrapes and two evaluations: the windows of the demo are seconds, not hours."""
 
 
-def alertmanager(folder: Path) -> demo.Extra:
+def alertmanager(folder: Path) -> Extra:
     """The shipped example without its receivers' addresses: alerts are shown, not sent."""
     config = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
     config["receivers"] = [{"name": receiver["name"]} for receiver in config["receivers"]]
@@ -51,10 +52,10 @@ def alertmanager(folder: Path) -> demo.Extra:
         f"--web.listen-address={address}",
         "--cluster.listen-address=",
     ]
-    return demo.Extra("alertmanager", command, f"{local_url(address)}/")
+    return Extra("alertmanager", command, f"{local_url(address)}/")
 
 
-def prometheus(folder: Path, agent: str, alerts: demo.Extra) -> demo.Extra:
+def prometheus(folder: Path, agent: str, alerts: Extra) -> Extra:
     """Scrapes the agent (host:port) and evaluates the shipped rules, both each 2 s."""
     for source in RULES:
         rules = yaml.safe_load(source.read_text(encoding="utf-8"))
@@ -82,14 +83,14 @@ def prometheus(folder: Path, agent: str, alerts: demo.Extra) -> demo.Extra:
     loading = ["--load", str(folder), "--instance", target(local_url(agent))]
     first = shlex.join([sys.executable, "-m", "tests.support.demo_stack", *loading])
     shell = ["sh", "-c", f"cd {shlex.quote(str(ROOT))} && {first} && exec {shlex.join(command)}"]
-    return demo.Extra("prometheus", shell, f"{local_url(address)}/")
+    return Extra("prometheus", shell, f"{local_url(address)}/")
 
 
 def load(folder: Path, instance: str) -> None:
     """Put the last days of the demo's logs into the Prometheus of its folder, as blocks.
 
     What the dashboards ask for, and what rules record of it, with the labels of the target
-    `instance`: past and present are one series. Raises EsewatchError.
+    `instance`: past and present are one series. Raises DemoError.
     """
     asked = metrics(*BOARDS)
     logs = [*folder.rglob("events.jsonl"), *folder.rglob("counters.csv")]
@@ -105,7 +106,7 @@ def load(folder: Path, instance: str) -> None:
     ]
     # 1: something is wrong with a database, as it should be here.
     if subprocess.run(replay, check=False).returncode > 1:
-        raise EsewatchError(f"{folder}: the past could not be replayed")
+        raise DemoError(f"{folder}: the past could not be replayed")
     own = f'job="esewatch",instance="{instance}"'
     for told in sorted(past.glob("*.om")):
         file = told.with_suffix(".labelled")
@@ -130,14 +131,14 @@ def target(url: str) -> str:
 
 
 def program(name: str) -> str:
-    """Path of a program. Raises EsewatchError where it is not installed."""
+    """Path of a program. Raises DemoError where it is not installed."""
     path = find(name)
     if path is None:
-        raise EsewatchError(f"{name} is not installed: `make tools` installs it on Debian")
+        raise DemoError(f"{name} is not installed: `make tools` installs it on Debian")
     return path
 
 
-def extras(folder: Path, agent: str) -> Sequence[demo.Extra]:
+def extras(folder: Path, agent: str) -> Sequence[Extra]:
     """Both, for the demo."""
     alerts = alertmanager(folder)
     return prometheus(folder, agent, alerts), alerts
@@ -145,21 +146,21 @@ def extras(folder: Path, agent: str) -> Sequence[demo.Extra]:
 
 def main(words: Sequence[str]) -> int:
     """Run the demo with both; returns its exit status."""
-    parser = argparse.ArgumentParser(prog="demo-stack", description="The demo with Prometheus.")
-    demo.add_options(parser)
+    parser = command_line()
+    parser.prog, parser.description, parser.epilog = "demo-stack", "The demo with Prometheus.", None
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--instance", default="", help=argparse.SUPPRESS)
-    options = parser.parse_args(words)
-    try:
-        if options.load is not None:
-            load(options.load, options.instance)
-            return 0
-        for name in ("prometheus", "promtool", "alertmanager"):
-            program(name)
-        return demo.run(options, extras)
-    except (EsewatchError, OSError) as error:
-        print(f"demo-stack: {error}", file=sys.stderr)
-        return 2
+    parser.set_defaults(function=_load_or_run)
+    return done(parser, words, "demo-stack", (DemoError,))
+
+
+def _load_or_run(options: argparse.Namespace) -> int:
+    if options.load is not None:
+        load(options.load, options.instance)
+        return 0
+    for name in ("prometheus", "promtool", "alertmanager"):
+        program(name)
+    return run(options, extras)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from eselab.__main__ import main
 from eselab.base import clock
-from esewatch.cli.demo.servers import DAY
+from eselab.demo.servers import DAY
 
 FACTOR = 10.0
 NIGHTS = 16

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser
 
-from esewatch.cli.demo.stories import FORECAST, STORIES
+from eselab.demo.stories import FORECAST, STORIES
 from tests.support.browser import chromium
 from tests.support.demo_run import Attended
 

@@ -1,10 +1,10 @@
-"""Common parts of the command lines of the engine and the lab: usage errors, exit status."""
+"""Common parts of the command lines of engine, lab and demo: usage errors, exit status."""
 
 import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 FAILED: Final = 2
@@ -54,12 +54,14 @@ def sentence(error: OSError) -> str:
 def done(
     parser: argparse.ArgumentParser,
     words: Sequence[str] | None,
-    failed: Callable[[Exception], str | None],
+    name: str,
+    speaking: tuple[type[Exception], ...],
 ) -> int:
     """Do the command that `words` name; the exit status.
 
-    `failed`: the line for stderr that tells of an error, None: it is none of those to be told.
+    Errors of the system and those of `speaking` are a line on stderr that begins with `name`.
     """
+    told: tuple[type[Exception], ...] = (OSError, *speaking)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Paths are printed whatever the terminal's locale is.
@@ -74,11 +76,9 @@ def done(
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:
-        line = failed(error)
-        if line is None:
-            raise
-        sys.stderr.write(visible(" ".join(line.splitlines())) + "\n")
+    except told as error:
+        said = sentence(error) if isinstance(error, OSError) else str(error)
+        sys.stderr.write(visible(" ".join(f"{name}: {said}".splitlines())) + "\n")
         return FAILED
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from tqdm import tqdm
 
-from eselab.base.command_line import Parser, done, sentence, write_out
+from eselab.base.command_line import Parser, done, write_out
 from eselab.lab.agent import LabError
 from eselab.lab.experiments import EXPERIMENTS, run_all
 from eselab.lab.frame import Experiment, Result
@@ -57,13 +57,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    return done(command_line(), words, _failed)
-
-
-def _failed(error: Exception) -> str | None:
-    if isinstance(error, OSError):
-        return f"esewatch: {sentence(error)}"
-    return f"esewatch: {error}" if isinstance(error, LabError | MemoryError) else None
+    return done(command_line(), words, "esewatch", (LabError, MemoryError))
 
 
 def print_names(options: argparse.Namespace) -> int:

@@ -25,7 +25,9 @@ from esewatch.names import visible
 
 MODULES = {
     "run": "run.command",
-    "demo": "demo.command",
+    "demo": "bundled",
+    "engine": "bundled",
+    "lab": "bundled",
     "events": "inputs.command",
     "counters": "inputs.command",
     "report": "inputs.report",
@@ -35,8 +37,6 @@ MODULES = {
     "advise": "advise.command",
     "doctor": "doctor.command",
     "replay": "replay",
-    "engine": "demo.bundled",
-    "lab": "demo.bundled",
     "config": "config.command",
     "forget": "config.command",
     "ack": "config.command",

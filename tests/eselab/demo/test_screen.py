@@ -1,13 +1,13 @@
 """The screen of the demo at any size, and what it says of events."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from esewatch.cli.demo.screen import LastEvents, ScreenView, draw, event_line
-from esewatch.cli.demo.stories import FORECAST, STORIES
-from esewatch.model import Event
+from eselab.demo.screen import ScreenView, draw, last_events
+from eselab.demo.stories import FORECAST, STORIES
 
 EVENTS = [f"03:14:{number:02}  keep  700  defrag started" for number in range(50)]
 SENTENCE = "All 2,081 pages verified 21 November by online scan; 0 bad; window 1 h, advice keep."
@@ -111,30 +111,44 @@ def test_what_a_key_did_is_said() -> None:
     assert "  the agent was stopped" in text(80, 24, said="the agent was stopped")
 
 
-def test_an_event_is_one_line_that_cannot_move_the_cursor() -> None:
-    done = Event(
-        event_id=703, provider="ESE", time=1_182_395_655.5, task="defrag", stage="completed",
-        database="C:\\x\\hea\x1b[2Jlthy.edb",
-    )  # fmt: skip
-    bad = Event(event_id=474, provider="ESE", time=1.0, database="/d/bad-page.edb")
-    assert event_line(done) == "03:14:15  hea [2Jlthy   703  defrag completed"
-    assert event_line(bad) == "00:00:01  bad-page      474  bad page: uncorrectable"
-    assert event_line(Event(event_id=102, provider="ESE", ese_instance="SG1", level="error")) == (
-        "          SG1           102  error"
-    )
+def line(time: str, event_id: int, *strings: str, database: str = "/d/keep.edb") -> bytes:
+    """An event as the engine logs it; `time` of day, UTC."""
+    system = {
+        "Provider": {"#attributes": {"Name": "ESE"}},
+        "EventID": event_id,
+        "TimeCreated": {"#attributes": {"SystemTime": f"2026-11-21T{time}.500000Z"}},
+    }
+    text = ["store", "1", "SG1: ", *([database] if database else []), *strings]
+    event = {"Event": {"System": system, "EventData": {"Data": {"#text": text}}}}
+    return json.dumps(event).encode() + b"\n"
 
 
-def test_events_are_followed_and_a_log_that_is_none_is_no_error(tmp_path: Path) -> None:
-    events = LastEvents(tmp_path)
-    assert events.lines() == []
+def test_the_last_hour_of_all_logs_is_shown_in_order(tmp_path: Path) -> None:
+    assert last_events(tmp_path) == []
     for computer in ("A", "B", "B/C"):
         (tmp_path / computer).mkdir()
-    (tmp_path / "A" / "events.jsonl").write_text(
-        '{"Event":{"System":{"Provider":{"#attributes":{"Name":"ESE"}},"EventID":700,'
-        '"TimeCreated":{"#attributes":{"SystemTime":"2026-11-21T03:14:15.5Z"}},"Computer":"X"},'
-        '"EventData":{"Data":{"#text":["store","1","a: ","/d/healthy.edb"]}}}}\n'
-    )
-    assert events.lines() == ["03:14:15  healthy       700  defrag started"]
-    (tmp_path / "B" / "events.jsonl").write_bytes(b"\0\1\2" * 50)
-    assert events.lines() == ["03:14:15  healthy       700  defrag started"]
-    events.close()
+    begun = [line("01:59:59", 700), line("03:14:15", 703)]
+    (tmp_path / "A" / "events.jsonl").write_bytes(b"".join(begun))
+    (tmp_path / "B" / "events.jsonl").write_bytes(line("03:14:16", 474, "8192 (0x2000)"))
+    flipped = line("02:50:00", 399, database="/d/bad-page.edb")
+    (tmp_path / "B" / "C" / "events.jsonl").write_bytes(flipped)
+    assert last_events(tmp_path) == [
+        "02:50:00  bad-page      399  bad page: corrected",
+        "03:14:15  keep          703  defrag completed",
+        "03:14:16  keep          474  bad page: uncorrectable",
+    ]
+
+
+def test_of_an_event_without_database_the_instance_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "A").mkdir()
+    (tmp_path / "A" / "events.jsonl").write_bytes(line("03:14:15", 102, database=""))
+    assert last_events(tmp_path) == ["03:14:15  SG1           102  information"]
+
+
+def test_of_a_long_log_the_end_is_read_and_half_a_line_is_no_event(tmp_path: Path) -> None:
+    (tmp_path / "A").mkdir()
+    many = b"".join(line(f"03:{number // 60:02}:{number % 60:02}", 700) for number in range(1000))
+    (tmp_path / "A" / "events.jsonl").write_bytes(many + line("03:59:00", 703)[:60])
+    shown = last_events(tmp_path)
+    assert shown[-1] == "03:16:39  keep          700  defrag started"
+    assert 20 < len(shown) < 100

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from esewatch.cli.demo.agent import Figures, ShownForecast, look
+from eselab.demo.agent import Figures, ShownForecast, look
 from tests.support.patience import PATIENCE
 from tests.support.ports import free_address
 

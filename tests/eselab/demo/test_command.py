@@ -89,6 +89,34 @@ def test_an_address_that_is_taken_is_one_line(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "out", "error"),
+    [
+        ("--help", 0, "example: esewatch demo\n", ""),
+        ("--seed", 2, "", "esewatch demo: argument --seed: expected one argument (see"),
+        ("--dir / --web.listen-address :0", 2, "", "esewatch: / is not empty: name a new folder"),
+        ("--dir {folder} >&-", 2, "", "esewatch: standard output: Bad file descriptor\n"),
+        ("--dir {folder} | head -n 1", 0, "esewatch demo: its folder is {folder}\n", ""),
+    ],
+)
+def test_esewatch_becomes_the_demo(
+    words: str, status: int, out: str, error: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "demo"
+    command = f"{shlex.quote(sys.executable)} -m esewatch demo {words.format(folder=folder)}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == status
+    assert out.format(folder=folder) in done.stdout
+    assert error in done.stderr
+    assert bool(done.stderr) is bool(error)
+
+
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     ended = run_demo("quick", "--dir", str(tmp_path), "--web.listen-address", free_address())

@@ -1,10 +1,9 @@
-"""`esewatch demo`: servers with a month behind them and the agent that watches them, on one screen.
+"""Servers with a month behind them and the agent that watches them, on one screen.
 
 Eleven databases on five computers, each with a story. What is shown of them is what the agent says.
 """
 
 import argparse
-import contextlib
 import os
 import queue
 import re
@@ -20,15 +19,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from esewatch.cli.demo.agent import choose_address, configuration, local_url, look, make_folder
-from esewatch.cli.demo.bundled import NOT_FOR_WINDOWS
-from esewatch.cli.demo.processes import DemoProcess, Processes
-from esewatch.cli.demo.screen import KEYS, Action, LastEvents, ScreenView, Terminal, draw
-from esewatch.cli.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
-from esewatch.cli.demo.stories import FORECAST, STORIES, Look, StoryTold
-from esewatch.expose.http import DEFAULT_ADDRESS
-from esewatch.model import EsewatchError
-from esewatch.names import reason_of
+from eselab.base.command_line import sentence, write_out
+from eselab.demo.agent import choose_address, configuration, local_url, look, make_folder
+from eselab.demo.processes import DemoProcess, Processes
+from eselab.demo.screen import KEYS, Action, ScreenView, Terminal, draw, last_events
+from eselab.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
+from eselab.demo.stories import FORECAST, STORIES, Look, StoryTold
 
 ENGINE = (sys.executable, "-m", "esewatch.engine", "run", "--clock", "paced", "--until-eof")
 """Command of an engine, without its folder, plan, start, computer and seed."""
@@ -59,50 +55,12 @@ Extras = Callable[[Path, str], Sequence[Extra]]
 started with the agent, when the past is written."""
 
 
-def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="watch a month of simulated servers; needs no configuration and no root",
-        epilog="example: esewatch demo",
-    )
-    add_options(parser)
-    parser.set_defaults(function=run)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dir", metavar="D", help="empty or new folder; default a fresh temporary one, left there"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of the engine; default 1"
-    )
-    parser.add_argument(
-        "--web.listen-address",
-        dest="listen",
-        metavar="HOST:PORT",
-        help=f"address of the agent; default {DEFAULT_ADDRESS}, or another port if that is in use",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        metavar="N",
-        help="end N seconds after the first page; default "
-        f"{UNATTENDED_SECONDS:g} where stdout is not a terminal",
-    )
-
-
 def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
-    """Run the demo. Exit status 0: ended by who looks on, or all stories were seen.
-
-    1 and one line on stderr: a story was missing, or a process ended by itself. Raises
-    EsewatchError when it cannot be started.
-    """
-    if sys.platform == "win32":
-        raise EsewatchError(NOT_FOR_WINDOWS)
+    """Run the demo; its exit status. Raises DemoError, OSError when it cannot be started."""
     actions = _listen_to_signals()
     address = choose_address(options.listen)
     folder = make_folder(options.dir)
-    print(f"esewatch demo: its folder is {folder}", flush=True)
+    write_out(f"esewatch demo: its folder is {folder}\n")
     live = -(-(time.time() + LEAD_SECONDS) // 60) * 60
     (folder / "esewatch.yml").write_text(configuration(live), encoding="utf-8")
     with Processes() as processes:
@@ -110,12 +68,11 @@ def run(options: argparse.Namespace, extras: Extras | None = None) -> int:
         demo.start_engines(live, options.seed)
         attended = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         watch = _watch_on_terminal if attended else _watch_in_lines
-        with contextlib.closing(demo.last_events):
-            try:
-                status = watch(demo, actions, options.seconds)
-            except _EndedError as error:
-                print(f"esewatch: {error}", file=sys.stderr)
-                status = 1
+        try:
+            status = watch(demo, actions, options.seconds)
+        except _EndedError as error:
+            sys.stderr.write(f"esewatch: {error}\n")
+            status = 1
     _say_goodbye(demo)
     return status
 
@@ -132,7 +89,6 @@ class _Demo:
         self.past = 0.0
         self.full: float | None = None
         """Time of the first page with all of them, by `elapsed`."""
-        self.last_events = LastEvents(folder)
         self._look: Look = {}
         self._address = address
         self._extras = extras
@@ -188,7 +144,7 @@ class _Demo:
             self._look = look(self.url)
         except OSError as error:
             if self.full is None:
-                self.said = f"the agent does not answer yet: {reason_of(error)}"
+                self.said = f"the agent does not answer yet: {sentence(error)}"
             return
         self.told.take(self._look)
         if self.full is None and all(
@@ -228,7 +184,7 @@ class _Demo:
         ]
         return ScreenView(
             self.elapsed, self.folder, self.open, self.past, self.told.seen, sentences,
-            self.told.forecast, self.last_events.lines() if self.past == 1.0 else (), self.said,
+            self.told.forecast, last_events(self.folder) if self.past == 1.0 else (), self.said,
         )  # fmt: skip
 
     def sentence(self, title: str) -> str:
@@ -282,25 +238,24 @@ def _watch_in_lines(
 ) -> int:
     """Until all stories were seen; exit status 1 when that takes too long."""
     for name, url in demo.open:
-        print(f"{name}: {url}", flush=True)
+        write_out(f"{name}: {url}\n")
     told: set[str] = set()
     tenth = -1
     for _ in _turns(demo, actions, UNATTENDED_SECONDS if seconds is None else seconds):
         demo.look()
         if demo.past < 1.0 and int(demo.past * 10) > tenth:
             tenth = int(demo.past * 10)
-            print(f"{demo.elapsed:4.0f} s  30 nights: {demo.past:.0%}", flush=True)
+            write_out(f"{demo.elapsed:4.0f} s  30 nights: {demo.past:.0%}\n")
         for title in [title for title in demo.told.seen if title not in told]:
             told.add(title)
-            print(f"{demo.elapsed:4.0f} s  {title}: {demo.sentence(title)}", flush=True)
+            write_out(f"{demo.elapsed:4.0f} s  {title}: {demo.sentence(title)}\n")
         if not demo.told.missing:
-            print(f"{demo.elapsed:4.0f} s  all {len(told)} stories seen", flush=True)
+            write_out(f"{demo.elapsed:4.0f} s  all {len(told)} stories seen\n")
             return 0
     missing = "; ".join(demo.told.missing)
     why = f" ({demo.said})" if demo.full is None and demo.said else ""
-    print(
-        f"esewatch: not seen in the {demo.watched:.0f} s after the first page: {missing}{why}",
-        file=sys.stderr,
+    sys.stderr.write(
+        f"esewatch: not seen in the {demo.watched:.0f} s after the first page: {missing}{why}\n"
     )
     return 1
 
@@ -324,23 +279,25 @@ def _turns(
             demo.do(action)
 
 
-class _EndedError(EsewatchError):
+class _EndedError(Exception):
     def __init__(self, name: str, status: int, words: str) -> None:
         how = f"status {status}" if status >= 0 else f"signal {-status}"
         super().__init__(f"the {name} ended with {how}: {words or 'it said nothing'}")
 
 
 def _say_goodbye(demo: _Demo) -> None:
-    print(f"esewatch demo: stopped, nothing runs any more. Its files are in {demo.folder}")
+    write_out(f"esewatch demo: stopped, nothing runs any more. Its files are in {demo.folder}\n")
     if (demo.folder / MAIL / "events.jsonl").exists():
-        started = Path(sys.argv[0])
-        command = started if started.name == "esewatch" else f"{sys.executable} -m esewatch"
+        installed = Path(sys.executable).with_name("esewatch")
+        command = installed if installed.exists() else f"{sys.executable} -m esewatch"
         config = f"--config.file {demo.folder / 'esewatch.yml'}"
         places = ("*/events.jsonl", "*/*/events.jsonl", "*/counters.csv", "*/*/counters.csv")
         logs = " ".join(f"{demo.folder}/{place}" for place in places)
-        print("To go on with what is there:")
-        print(f"  {command} report {logs} {config} -o report.html")
-        print(f"  {command} scan {demo.folder / MAIL2 / BAD / f'{BAD}.edb'}", flush=True)
+        write_out(
+            "To go on with what is there:\n"
+            f"  {command} report {logs} {config} -o report.html\n"
+            f"  {command} scan {demo.folder / MAIL2 / BAD / f'{BAD}.edb'}\n"
+        )
 
 
 def _listen_to_signals() -> "queue.SimpleQueue[Action]":

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from esewatch.cli.demo.agent import Figures, Key
-from esewatch.cli.demo.servers import (
+from eselab.demo.agent import Figures, Key
+from eselab.demo.servers import (
     ACTIVE,
     BACKUP,
     BAD,

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.demo.agent import (
+from eselab.demo.agent import (
+    DEFAULT_ADDRESS,
+    DemoError,
     choose_address,
     configuration,
     local_url,
     make_folder,
 )
-from esewatch.cli.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS
+from eselab.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS
 from esewatch.config import load, policy_for, rule_for
-from esewatch.expose.http import server
-from esewatch.model import EsewatchError
+from esewatch.expose import http
 from tests.support.ports import free_port
 
 LIVE = 1_795_348_800.0 + 7 * 3600
@@ -59,7 +60,7 @@ def test_an_address_that_was_given_is_taken_or_refused() -> None:
     address = f"127.0.0.1:{port}"
     with (
         socket.create_server(("127.0.0.1", port)),
-        pytest.raises(EsewatchError, match=f"cannot listen on {address}: "),
+        pytest.raises(DemoError, match=f"cannot listen on {address}: "),
     ):
         choose_address(address)
     assert choose_address(address) == address
@@ -71,8 +72,12 @@ def test_where_the_default_is_taken_another_port_is_chosen() -> None:
     with socket.create_server(("127.0.0.1", port)):
         chosen = choose_address(None, default)
     assert chosen != default
-    assert server.parse_address(chosen)[0] == "127.0.0.1"
+    assert chosen.rpartition(":")[0] == "127.0.0.1"
     assert choose_address(None, default) == default
+
+
+def test_the_default_is_that_of_the_agent() -> None:
+    assert http.DEFAULT_ADDRESS == DEFAULT_ADDRESS
 
 
 def test_port_0_is_any_free_one() -> None:
@@ -81,7 +86,7 @@ def test_port_0_is_any_free_one() -> None:
 
 @pytest.mark.parametrize("address", ["19703", "127.0.0.1", "127.0.0.1:99999", "::1:9"])
 def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(EsewatchError, match="is not host:port"):
+    with pytest.raises(DemoError, match="is not host:port"):
         choose_address(address)
 
 
@@ -102,7 +107,7 @@ def test_this_machine_reaches_what_listens_everywhere(address: str, url: str) ->
 def test_a_folder_is_made_or_must_be_empty(tmp_path: Path) -> None:
     assert make_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
     assert (tmp_path / "a" / "b").is_dir()
-    with pytest.raises(EsewatchError, match="is not empty"):
+    with pytest.raises(DemoError, match="is not empty"):
         make_folder(str(tmp_path))
     fresh = make_folder(None)
     fresh.rmdir()

@@ -1,4 +1,4 @@
-"""`engine` and `lab`: programs of their own, which take the place of this one."""
+"""`demo`, `engine` and `lab`: programs of their own, which take the place of this one."""
 
 import argparse
 import os
@@ -8,9 +8,11 @@ from typing import Any
 
 from esewatch.model import EsewatchError
 
-NOT_FOR_WINDOWS = "the engine does not run on Windows: it needs flock and positioned reads"
-
 _PROGRAMS = {
+    "demo": (
+        "eselab.demo",
+        "watch a month of simulated servers; needs no configuration and no root",
+    ),
     "engine": ("esewatch.engine", "run, check or load the bundled reference engine"),
     "lab": ("eselab.lab", "run experiments that compare our figures with published ones"),
 }
@@ -18,7 +20,7 @@ _PROGRAMS = {
 
 
 def add_commands(commands: Any) -> None:
-    """Register `engine` and `lab`. Their words are read by the programs themselves."""
+    """Register all three. Their words are read by the programs themselves."""
     for name, (_, line) in _PROGRAMS.items():
         parser = commands.add_parser(name, help=line, add_help=False, prefix_chars="\0")
         parser.add_argument("words", nargs=argparse.REMAINDER)
@@ -27,7 +29,7 @@ def add_commands(commands: Any) -> None:
 
 def become(options: argparse.Namespace) -> int:
     """Become the program, with the same words: who kills the one kills the other. Raises
-    EsewatchError for the engine on Windows."""
+    EsewatchError for the engine, and the demo of engines, on Windows."""
     module, _ = _PROGRAMS[options.command]
     command = [sys.executable, "-m", module, *options.words]
     sys.stdout.flush()
@@ -35,8 +37,10 @@ def become(options: argparse.Namespace) -> int:
     if sys.platform != "win32":
         _pass_on_streams()
         os.execv(command[0], command)
-    if options.command == "engine":
-        raise EsewatchError(NOT_FOR_WINDOWS)
+    if options.command != "lab":
+        raise EsewatchError(
+            "the engine does not run on Windows: it needs flock and positioned reads"
+        )
     # There a process cannot be taken over: the shell would not wait for the other one.
     return subprocess.call(command)
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from eselab.base.plan import Plan, opening
-from esewatch.cli.demo.servers import DAY, DEVICE, TOGETHER, WINDOWS, servers
+from eselab.demo.servers import DAY, DEVICE, TOGETHER, WINDOWS, servers
 
 LIVE = 1_795_348_800.0
 

@@ -3,25 +3,23 @@ function; `Terminal` puts its lines on a terminal, in place, and reads keys."""
 
 import contextlib
 import os
-import re
 import sys
+import termios
 import textwrap
 import threading
+import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from esewatch.cli.demo.stories import FORECAST, STORIES
-from esewatch.expose.formatting import iso_time
-from esewatch.fold.databases.integrity import PAGE_EVENTS
-from esewatch.model import Event, SourceError
-from esewatch.names import one_line
-from esewatch.sources.logs.event_stream import event_stream_source
+import msgspec
 
-if sys.platform != "win32":
-    import termios
-    import tty
+from eselab.base.command_line import write_out
+from eselab.demo.stories import FORECAST, STORIES
+from esewatch.ese.dates import iso_time
+from esewatch.ese.events.from_strings import event_from_strings
 
 _ENTER = "\x1b[?1049h\x1b[?25l"
 """The alternate screen, without cursor; _LEAVE brings the previous content back."""
@@ -31,6 +29,12 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _BAR = 40
 _TURN_SECONDS = 8.0
 """The time that each sentence is shown where there is room for one."""
+
+_BAD_PAGES = {399: "bad page: corrected", 474: "bad page: uncorrectable"}
+_TAIL_BYTES = 16_384
+"""Read of the end of each log: more events than there is room for."""
+_RECENT = timedelta(hours=1)
+"""Before the newest: what is older is the past of the demo."""
 
 Action = Literal["stop", "draw", "flip", "damage", "slow", "skip", "agent"]
 KEYS: dict[str, tuple[str, Action]] = {
@@ -170,8 +174,7 @@ class Terminal:
             (f"{_BOLD}{line.text}{_PLAIN}" if line.bold else line.text) + _REST_OF_LINE
             for line in lines
         ]
-        sys.stdout.write(_HOME + "\n".join(drawn) + _REST_OF_SCREEN)
-        sys.stdout.flush()
+        write_out(_HOME + "\n".join(drawn) + _REST_OF_SCREEN)
 
     @classmethod
     @contextmanager
@@ -182,14 +185,13 @@ class Terminal:
             try:
                 yield cls()
             finally:
-                sys.stdout.write(_LEAVE)
-                sys.stdout.flush()
+                write_out(_LEAVE)
 
 
 @contextmanager
 def _keys(pressed: Callable[[str], None]) -> Iterator[None]:
     """Keys are read one by one and not echoed, where stdin is a terminal; Ctrl-C stays Ctrl-C."""
-    if sys.platform == "win32" or not sys.stdin.isatty():
+    if not sys.stdin.isatty():
         yield
         return
     descriptor = sys.stdin.fileno()
@@ -212,45 +214,28 @@ def _read_keys(descriptor: int, pressed: Callable[[str], None]) -> None:
                 pressed(key)
 
 
-KEPT = 50
-RECENT = 3600.0
-"""Seconds before the newest: what is older is the past of the demo."""
+def last_events(folder: Path) -> list[str]:
+    """The last events of the logs in `folder`, that of the demo, oldest first. Raises OSError."""
+    found = []
+    for path in (*folder.glob("*/events.jsonl"), *folder.glob("*/*/events.jsonl")):
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            for line in file.read().splitlines():
+                with contextlib.suppress(msgspec.DecodeError):  # half of a line
+                    found.append(_event(line))
+    found.sort()
+    return [text for time, text in found if time >= found[-1][0] - _RECENT]
 
 
-class LastEvents:
-    """Follows the event logs in `folder`, that of the demo, as the agent does."""
-
-    def __init__(self, folder: Path) -> None:
-        paths = [str(folder / "*/events.jsonl"), str(folder / "*/*/events.jsonl")]
-        self._source = event_stream_source("last events", paths)
-        self._events: list[Event] = []
-
-    def lines(self) -> list[str]:
-        """The last events, oldest first."""
-        try:
-            for batch in self._source.poll():
-                events = [record for record in batch.records if isinstance(record, Event)]
-                self._events += events[-KEPT:]
-        except SourceError:
-            pass  # the agent reads the same file and says on its page what is wrong
-        self._events = sorted(self._events, key=_time)[-KEPT:]
-        recent = _time(self._events[-1]) - RECENT if self._events else 0.0
-        return [event_line(event) for event in self._events if _time(event) >= recent]
-
-    def close(self) -> None:
-        self._source.close()
-
-
-def _time(event: Event) -> float:
-    return event.time or 0.0
-
-
-def event_line(event: Event) -> str:
-    """`03:14:15  healthy  703  defrag completed`; times are UTC."""
-    time = (iso_time(event.time) or "")[11:19]
-    name = re.split(r"[\\/]", event.database)[-1].rsplit(".", 1)[0] or event.ese_instance
-    what = " ".join(part for part in (event.task, event.stage) if part)
-    if not what and event.event_id in PAGE_EVENTS:
-        what = f"bad page: {PAGE_EVENTS[event.event_id][1]}"
-    text = f"{time:8}  {name:<12} {event.event_id:>4}  {what or event.level or ''}"
-    return one_line(text).rstrip()
+def _event(line: bytes) -> tuple[datetime, str]:
+    """Its time and `03:14:15  healthy  703  defrag completed`, UTC."""
+    event = msgspec.json.decode(line)["Event"]
+    system, strings = event["System"], event["EventData"]["Data"]["#text"]
+    provider, number = system["Provider"]["#attributes"]["Name"], system["EventID"]
+    time = iso_time(system["TimeCreated"]["#attributes"]["SystemTime"])
+    told = event_from_strings(provider=provider, event_id=number, strings=strings)
+    assert told is not None
+    name = Path(told.database).stem or told.ese_instance
+    what = " ".join(part for part in (told.task, told.stage) if part)
+    what = what or _BAD_PAGES.get(number) or told.level or ""
+    return time, f"{time:%H:%M:%S}  {name:<12} {number:>4}  {what}".rstrip()

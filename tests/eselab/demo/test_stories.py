@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from esewatch.cli.demo.agent import Figures, ShownForecast
-from esewatch.cli.demo.servers import BAD, MAIL2, NIGHTLY, PAIR, TOGETHER, servers
-from esewatch.cli.demo.stories import FORECAST, STORIES, StoryTold
+from eselab.demo.agent import Figures, ShownForecast
+from eselab.demo.servers import BAD, MAIL2, NIGHTLY, PAIR, TOGETHER, servers
+from eselab.demo.stories import FORECAST, STORIES, StoryTold
 
 COLLIDE = Figures(
     findings=frozenset({"scans_collide"}), sentence="scan it from 01:00 to 02:00 instead."

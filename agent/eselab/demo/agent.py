@@ -13,10 +13,12 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from esewatch.cli.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS, DemoWindow
-from esewatch.expose.http import DEFAULT_ADDRESS
-from esewatch.expose.http.server import format_address, parse_address
-from esewatch.model import EsewatchError
+from eselab.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS, DemoWindow
+
+DEFAULT_ADDRESS = "127.0.0.1:19703"
+"""That of the agent."""
+_ADDRESS = re.compile(r"(\[[^]]*\]|[^:]*):([0-9]{1,5})")
+_LAST_PORT = 65535
 
 CONFIGURATION = """\
 # What the servers write: their event logs and counter logs. Nothing else is read.
@@ -32,6 +34,10 @@ databases:
 policy: {{min_pages_read: 2000, backup_within: never}}
 journal: journal.db
 """
+
+
+class DemoError(Exception):
+    """The demo cannot be started: says why."""
 
 
 def configuration(live: float) -> str:
@@ -55,42 +61,48 @@ def _window(window: DemoWindow, live: float) -> str:
 
 def make_folder(wanted: str | None) -> Path:
     """The folder of the demo, empty: `wanted`, or a fresh one under the temporary folder. Raises
-    EsewatchError when `wanted` has something in it, OSError when it cannot be made."""
+    DemoError when `wanted` has something in it, OSError when it cannot be made."""
     if wanted is None:
         return Path(tempfile.mkdtemp(prefix="esewatch-demo-"))
     folder = Path(wanted).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise EsewatchError(f"{folder} is not empty: name a new folder with --dir")
+        raise DemoError(f"{folder} is not empty: name a new folder with --dir")
     return folder
 
 
 def choose_address(given: str | None, default: str = DEFAULT_ADDRESS) -> str:
     """An address that is free: the one that was given, else `default` or another port. Raises
-    EsewatchError when the one that was given is taken or is none."""
-    host, port = parse_address(given or default)
+    DemoError when the one that was given is taken or is none."""
+    found = _ADDRESS.fullmatch(given or default)
+    if found is None or int(found[2]) > _LAST_PORT:
+        raise DemoError(
+            f"listen address {given!r} is not host:port, :port or [address]:port (port to 65535)"
+        )
+    host = found[1]
     try:
-        return format_address(host, _free_port(host, port))
+        return _free_address(host, int(found[2]))
     except (OSError, UnicodeError) as error:
         if given is not None:
             code = error.errno if isinstance(error, OSError) else None
             reason = os.strerror(code) if code is not None and code > 0 else error
-            raise EsewatchError(f"cannot listen on {given}: {reason}") from None
-    return format_address(host, _free_port(host, 0))
+            raise DemoError(f"cannot listen on {given}: {reason}") from None
+    return _free_address(host, 0)
 
 
-def _free_port(host: str, port: int) -> int:
-    found = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)
+def _free_address(host: str, port: int) -> str:
+    bare = host.strip("[]") or "0.0.0.0"
+    found = socket.getaddrinfo(bare, port, type=socket.SOCK_STREAM)
     family, _, _, _, name = min(found, key=lambda info: info[0] != socket.AF_INET)
     with socket.create_server((str(name[0]), port), family=family) as probe:
-        return int(probe.getsockname()[1])
+        return f"{host}:{probe.getsockname()[1]}"
 
 
 def local_url(address: str) -> str:
     """`http://host:port` by which this machine reaches `address`."""
-    host, port = parse_address(address)
-    nowhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-    return f"http://{format_address(nowhere.get(host, host), port)}"
+    host, _, port = address.rpartition(":")
+    nowhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+    return f"http://{nowhere.get(host, host)}:{port}"
 
 
 _SECONDS = 10.0
