@@ -1,4 +1,4 @@
-"""`python -m esewatch.engine`, or `esewatch engine`: run it, check its databases, load its drives.
+"""`python -m eselab`, or `esewatch engine`: run it, check its databases, load its drives.
 
 Exit status: 0 done; 1 a check found faults; 2 could not do it, one line on stderr says why.
 """

@@ -153,7 +153,7 @@ def test_a_standard_input_that_is_closed_from_the_start_has_ended(tmp_path: Path
 def test_the_engine_takes_the_place_of_the_process_that_started_it(tmp_path: Path) -> None:
     process = at_work(tmp_path / "run", "--clock", "real", plan=REAL)
     found = psutil.Process(process.pid)
-    assert "esewatch.engine" in found.cmdline()
+    assert "eselab" in found.cmdline()
     assert found.children() == []
     process.kill()
     assert finished(process).status == -signal.SIGKILL

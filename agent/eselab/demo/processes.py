@@ -104,7 +104,7 @@ def _stop(running: Sequence[DemoProcess]) -> None:
         try:
             child.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            child.end(getattr(signal, "SIGKILL", signal.SIGTERM))
+            child.end(signal.SIGKILL)
             child.process.wait()
 
 

@@ -26,7 +26,7 @@ from eselab.demo.screen import KEYS, Action, ScreenView, Terminal, draw, last_ev
 from eselab.demo.servers import BAD, DAY, KEEP, MAIL, MAIL2, NIGHTLY, NIGHTS, servers
 from eselab.demo.stories import FORECAST, STORIES, Look, StoryTold
 
-ENGINE = (sys.executable, "-m", "esewatch.engine", "run", "--clock", "paced", "--until-eof")
+ENGINE = (sys.executable, "-m", "eselab", "run", "--clock", "paced", "--until-eof")
 """Command of an engine, without its folder, plan, start, computer and seed."""
 
 LEAD_SECONDS = 45.0

@@ -13,7 +13,7 @@ _PROGRAMS = {
         "eselab.demo",
         "watch a month of simulated servers; needs no configuration and no root",
     ),
-    "engine": ("esewatch.engine", "run, check or load the bundled reference engine"),
+    "engine": ("eselab", "run, check or load the bundled reference engine"),
     "lab": ("eselab.lab", "run experiments that compare our figures with published ones"),
 }
 """Command -> the module that is run, and its line of help."""
