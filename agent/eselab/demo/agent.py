@@ -115,7 +115,7 @@ Key = tuple[str, str]
 
 
 class ShownForecast(msgspec.Struct):
-    """End of a running pass as the agent forecasts it: ISO 8601, UTC."""
+    """End of a running pass as the agent forecasts it: ISO 8601, UTC, empty: not known."""
 
     task: str
     p90: str = ""

@@ -113,8 +113,13 @@ class StoryTold:
                     f"the scan of {key[1]} was done at {mine.scanned[11:19]}, "
                     f"forecast by {expected[1][11:19]} UTC"
                 )
-        elif "checksum" in mine.running and mine.forecast and mine.forecast.task == "checksum":
-            self._expected[key] = mine.scanned, mine.forecast.p90
+        elif (
+            "checksum" in mine.running
+            and (forecast := mine.forecast)
+            and forecast.task == "checksum"
+            and forecast.p90
+        ):
+            self._expected[key] = mine.scanned, forecast.p90
             if FORECAST not in self.seen:
                 (_, name), (_, by) = min(self._expected.items(), key=lambda item: item[1][1])
                 self.forecast = f"the scan of {name} is expected to complete by {by[11:19]} UTC"

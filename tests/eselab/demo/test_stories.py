@@ -96,6 +96,14 @@ def test_a_scan_of_which_no_forecast_was_seen_is_none() -> None:
     assert FORECAST not in told.seen
 
 
+def test_a_scan_whose_end_cannot_be_told_is_not_the_one_to_wait_for() -> None:
+    told = StoryTold()
+    told.take({("ex02", PAIR): at_work(BEFORE, by=""), ("mail01", NIGHTLY): at_work(BEFORE)})
+    assert told.forecast == f"the scan of {NIGHTLY} is expected to complete by 01:00:00 UTC"
+    told.take({("ex02", PAIR): at_work(LATE, running=False)})
+    assert FORECAST not in told.seen
+
+
 def test_the_stories_are_of_databases_that_are_there() -> None:
     there = {
         (server.computer.lower(), each["name"])
