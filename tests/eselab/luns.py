@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from eselab.drives.lun import Lun
+from eselab.disk.lun import Lun
 
 SCAN = 320 * 1024
 

@@ -13,8 +13,6 @@ import msgspec
 from msgspec import Meta
 
 from eselab.base.programs import PROGRAMS, Generation, ProgramName, file_name
-from eselab.drives.lun import LINK
-from eselab.drives.spindle import ModelName
 
 DAY = 86400.0
 PAGE_SIZES: Final = (4096, 8192, 16384, 32768)
@@ -33,6 +31,11 @@ ScanPace = Annotated[float, Meta(ge=0.001, le=1e12)]
 
 _SEEK: Final = 0.004
 _RATE: Final = 250e6
+
+ModelName = Literal["sas-10k-2006", "sas-15k-2006", "sata-7k2-2006"]
+"""Of a drive."""
+LINK: Final = 400e6
+"""Bytes a second between host and controller: Fibre Channel of 4 Gbit/s, 8 bits in 10."""
 
 Role = Literal["active", "passive"]
 """Of a copy of a database."""

@@ -1,1 +1,1 @@
-"""Disks and devices: where bytes lie, and how long requests take."""
+"""Disks, devices and modelled drives: where bytes lie, and how long requests take."""

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from eselab.base.clock import Clock
 from eselab.base.plan import DisksPlan
 from eselab.disk.log_file import GENERATION_BYTES
-from eselab.drives.lun import Lun
+from eselab.disk.lun import Lun
 
 _LOGS: Final = 1024
 """Places for the logs of a database, used in turn."""

@@ -13,9 +13,9 @@ from eselab.base.plan import DatabasePlan, DevicePlan, DisksPlan, MailPlan, Plan
 from eselab.base.trouble import Nobody
 from eselab.disk.device import LunDevice
 from eselab.disk.disk import SimDisk
+from eselab.disk.lun import Lun
 from eselab.disk.metered import Meter, MeteredDisk
-from eselab.drives.lun import Lun
-from eselab.drives.spindle import MODELS
+from eselab.disk.spindle import MODELS
 from eselab.maintenance.schedule import Schedule, Task
 from tests.eselab.running import machine, run
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eselab.disk import load
 from eselab.disk.load import Figures, LoadError, LoadPlan, run_load
-from eselab.drives.lun import Lun
+from eselab.disk.lun import Lun
 
 Submitted = list[tuple[float, int, int, bool]]
 """(time, offset, bytes, whether it is a write)."""

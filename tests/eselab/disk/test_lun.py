@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eselab.drives.lun import LINK, Link, Lun
-from eselab.drives.spindle import MODELS
-from eselab.drives.write_cache import LINE, lines_of
+from eselab.base.plan import LINK
+from eselab.disk.lun import Link, Lun
+from eselab.disk.spindle import MODELS
+from eselab.disk.write_cache import LINE, lines_of
 from tests.eselab.luns import SCAN, run, scattered, sequential, total
 
 MODEL = MODELS["sas-10k-2006"]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eselab.drives.spindle import MODELS, DiskModel, ModelName, Seek, Spindle
+from eselab.base.plan import ModelName
+from eselab.disk.spindle import MODELS, DiskModel, Seek, Spindle
 
 NAMES: list[ModelName] = sorted(MODELS)
 BATCH = 320 * 1024

@@ -1,6 +1,6 @@
 """What waits in the cache of a controller, and how much of it there is."""
 
-from eselab.drives.write_cache import LINE, WriteCache, lines_of
+from eselab.disk.write_cache import LINE, WriteCache, lines_of
 
 
 def filled(*lines: int, size: int = 100) -> WriteCache:

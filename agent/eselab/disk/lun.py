@@ -12,11 +12,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from eselab.drives.spindle import MODELS, QUEUE_DEPTH, ModelName, Spindle
-from eselab.drives.write_cache import LINE, WriteCache, lines_of
-
-LINK: Final = 400e6
-"""Bytes a second between host and controller: Fibre Channel of 4 Gbit/s, 8 bits in 10."""
+from eselab.base.plan import LINK, ModelName
+from eselab.disk.spindle import MODELS, QUEUE_DEPTH, Spindle
+from eselab.disk.write_cache import LINE, WriteCache, lines_of
 
 _GOLDEN: Final = 0.6180339887498949
 """Of a turn from one drive to the next: they are not in step."""

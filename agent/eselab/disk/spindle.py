@@ -8,11 +8,11 @@ the data x grows by one in each revolution.
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-ModelName = Literal["sas-10k-2006", "sas-15k-2006", "sata-7k2-2006"]
+from eselab.base.plan import ModelName
 
 ZONES: Final = 16
 SEGMENTS: Final = 16

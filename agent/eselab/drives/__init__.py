@@ -1,1 +1,0 @@
-"""Modelled drives: spindles, a LUN, its write-back cache."""
