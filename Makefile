@@ -27,7 +27,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## the tools of development in .venv: about a minute, 480 MB (PYTHON=python3.14 picks the interpreter)
 
-$(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esewatch/ese/pages/_kernel.c scripts/setup
+$(STAMP): requirements/dev.lock pyproject.toml setup.py agent/esefiles/pages/_kernel.c scripts/setup
 	@scripts/setup
 	@touch $@
 
@@ -137,5 +137,5 @@ msi: setup ## build dist/esewatch-VERSION-x64.msi (PYTHON_ZIP=embeddable.zip PYT
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv .tools build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf agent/esewatch.egg-info agent/esewatch/ese/pages/_kernel*.so
+	rm -rf agent/esewatch.egg-info agent/esefiles/pages/_kernel*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

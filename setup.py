@@ -10,8 +10,8 @@ from setuptools.command.build_py import build_py
 RUNBOOKS = Path("docs", "runbooks")
 
 KERNEL = Extension(
-    "esewatch.ese.pages._kernel",
-    ["agent/esewatch/ese/pages/_kernel.c"],
+    "esefiles.pages._kernel",
+    ["agent/esefiles/pages/_kernel.c"],
     define_macros=[("Py_LIMITED_API", "0x030B0000")],
     extra_compile_args=["/O2"] if os.name == "nt" else ["-O3"],
     py_limited_api=True,

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.figure import Figure, paired
-from esewatch.ese.pages.checksum import page_checksums
-from esewatch.ese.pages.kernels import Kernel
-from esewatch.ese.pages.layout import BLOCK_CHECKSUMS, FLAGS_OFFSET, GOOD, NEW_FORMAT, NUMBER_OFFSET
+from esefiles.pages.checksum import page_checksums
+from esefiles.pages.kernels import Kernel
+from esefiles.pages.layout import BLOCK_CHECKSUMS, FLAGS_OFFSET, GOOD, NEW_FORMAT, NUMBER_OFFSET
 
 PIECE: Final = 1 << 20
 """Bytes a call, as a scan reads them."""
@@ -90,7 +90,7 @@ def _pages(page_size: int) -> bytes:
 
 def _compiled() -> Kernel:
     try:
-        kernel: Kernel = importlib.import_module("esewatch.ese.pages._kernel").classify
+        kernel: Kernel = importlib.import_module("esefiles.pages._kernel").classify
     except ImportError as error:
         raise RuntimeError(f"{error} (scripts/setup)") from error
     return kernel

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 from bench.figure import Figure, paired
-from esewatch.ese.pages.header_fields import Signature
-from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.scan.recovery.log_folder import LogFolders
-from esewatch.scan.recovery.log_reader import READ_BYTES
-from esewatch.scan.recovery.log_verification import verify_logs
+from esefiles.pages.header_fields import Signature
+from esefiles.scan.reading.reading import DatabaseFile
+from esefiles.scan.recovery.log_folder import LogFolders
+from esefiles.scan.recovery.log_reader import READ_BYTES
+from esefiles.scan.recovery.log_verification import verify_logs
 from tests.support.edb import CREATED
 from tests.support.logs import RANDOM, Log
 

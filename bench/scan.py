@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 from bench.figure import Figure, paired
-from esewatch.ese.pages import kernels
-from esewatch.scan.pace import Pace
-from esewatch.scan.reading import os_page_cache
-from esewatch.scan.reading.reading import DatabaseFile
-from esewatch.scan.verify.file_scan import ScanOptions, scan_file
-from esewatch.scan.verify.stream import READ_SIZE
+from esefiles.pages import kernels
+from esefiles.scan.pace import Pace
+from esefiles.scan.reading import os_page_cache
+from esefiles.scan.reading.reading import DatabaseFile
+from esefiles.scan.verify.file_scan import ScanOptions, scan_file
+from esefiles.scan.verify.stream import READ_SIZE
 from tests.support.edb import Edb, write_edb
 
 SIZE = 1 << 30

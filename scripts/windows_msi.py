@@ -215,7 +215,7 @@ def written(files: dict[str, bytes], stage: Path, when: int) -> None:
 def msi(archive: Path, digest: str, to: Path) -> Path:
     """Build it into the folder `to`. Raises MsiError, OSError, CalledProcessError."""
     checked(archive, digest)
-    about = (ROOT / "agent" / "esewatch" / "__init__.py").read_text(encoding="utf-8")
+    about = (ROOT / "agent" / "esefiles" / "__init__.py").read_text(encoding="utf-8")
     (released,) = re.findall(r'^__version__ = "(.*)"$', about, re.MULTILINE)
     version = os.environ.get("MSI_VERSION") or released
     when = commit_time()

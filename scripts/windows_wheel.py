@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE = Path("agent", "esewatch", "ese", "pages", "_kernel.c")
+SOURCE = Path("agent", "esefiles", "pages", "_kernel.c")
 PARTS = ROOT / "deploy" / "windows" / "kernel"
 
 
@@ -117,7 +117,7 @@ def windows_wheel(plain: Path, library: bytes, platform: str, when: int, to: Pat
     kept = [line for line in lines if line and not line.startswith("Tag: ")]
     tag = f"cp311-abi3-win_{platform}"
     files[about] = "\n".join([*kept, f"Tag: {tag}", ""]).encode()
-    files["esewatch/ese/pages/_kernel.pyd"] = library
+    files["esefiles/pages/_kernel.pyd"] = library
     files[record] = recorded(files, record)
     made = to / f"{plain.name.split('-cp311-')[0]}-{tag}.whl"
     write_zip(made, files, when)

@@ -39,7 +39,7 @@ CLOSING_SECONDS = 120.0
 """A thread that ends with a test may close its files so long behind it."""
 
 TESTS = Path(__file__).parent
-HANDLE_FILES = ("cli", "daemon", "expose", "journal", "reliability", "scan", "sources")
+HANDLE_FILES = ("cli", "daemon", "esefiles", "expose", "journal", "reliability", "sources")
 """How the names of the rooms, and of files beside them, begin whose tests are about files."""
 
 _BEFORE = pytest.StashKey[Counter[str]]()

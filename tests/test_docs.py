@@ -117,12 +117,16 @@ def test_the_tour_ends_with_how_to_read_the_source() -> None:
     assert headings[-1] == "Reading the source"
 
 
-def test_the_tour_names_every_room_and_no_room_that_is_not_there() -> None:
-    package = ROOT / "agent" / "esewatch"
+@pytest.mark.parametrize("name", ["esewatch", "esefiles"])
+def test_the_tour_names_every_room_and_no_room_that_is_not_there(name: str) -> None:
+    package = ROOT / "agent" / name
     here = {file.stem for file in package.glob("*.py") if not file.stem.startswith("__")} | {
         folder.name for folder in package.iterdir() if (folder / "__init__.py").exists()
     }
-    named = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", page("architecture.md"), re.MULTILINE)
+    table = (
+        page("architecture.md").partition(f"| room of `agent/{name}/` |")[2].partition("\n\n")[0]
+    )
+    named = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", table, re.MULTILINE)
 
     assert set(named) == here
 

@@ -53,11 +53,16 @@ def test_a_wheel_holds_the_whole_package_and_the_kernel_where_it_can_be_compiled
     names = built_wheel(tmp_path, compiler)
     kernels = {name for name in names if name.endswith((".so", ".pyd", ".c"))}
 
-    assert kernels == (set() if compiler else {"esewatch/ese/pages/_kernel.abi3.so"})
-    for package in ("esewatch", "eselab"):
+    assert kernels == (set() if compiler else {"esefiles/pages/_kernel.abi3.so"})
+    for package in ("esewatch", "esefiles", "eselab"):
         assert names >= expected(f"agent/{package}", "*.py", package)
         assert names >= expected(f"agent/{package}", "*.j2", package)
     assert names >= expected("docs/runbooks", "*.md", "esewatch/_runbooks")
-    assert names >= {"esewatch/py.typed", "eselab/py.typed", "esewatch/ese/pages/_kernel.pyi"}
+    assert names >= {
+        "esewatch/py.typed",
+        "esefiles/py.typed",
+        "eselab/py.typed",
+        "esefiles/pages/_kernel.pyi",
+    }
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests", "bench", "docs")) for name in names)

@@ -62,7 +62,7 @@ def test_a_forbidden_skip_is_a_failure(forbidden: str, monkeypatch: pytest.Monke
 def test_without_the_compiled_kernel_its_test_is_skipped_unless_that_is_forbidden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "esewatch.ese.pages._kernel", None)
+    monkeypatch.setitem(sys.modules, "esefiles.pages._kernel", None)
 
     with pytest.raises(pytest.skip.Exception, match="the compiled kernel is not built"):
         compiled_kernel()

@@ -157,7 +157,7 @@ def test_such_a_sentence_is_refused(sentence: str) -> None:
 
 def test_the_list_has_the_texts_of_modules_and_of_templates() -> None:
     found = of_the_program()
-    assert Sentence("expose/pages/templates/list.html.j2", "") < found[-1]
+    assert Sentence("esewatch/expose/pages/templates/list.html.j2", "") < found[-1]
     said = {each.text for each in found}
     assert "No database matches." in said
     assert "no bad page is known" in said

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from argparse_manpage.manpage import Manpage
 
+from esefiles import __version__
 from eselab.__main__ import command_line as engine_command_line
 from eselab.demo.__main__ import command_line as demo_command_line
 from eselab.lab.__main__ import command_line as lab_command_line
-from esewatch import __version__
 from esewatch.cli import command_line
 
 SECTIONS = Path(__file__).with_name("esewatch.1.in")

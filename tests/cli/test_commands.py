@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from esewatch import __version__
+from esefiles import __version__
+from esefiles.pages import kernels
 from esewatch.cli import MODULES, command_line, main
 from esewatch.cli.help.parser import commands_of
 from esewatch.cli.inputs.reader import Reader
 from esewatch.config import Settings
 from esewatch.daemon.loop import Daemon
-from esewatch.ese.pages import kernels
 from esewatch.expose.http.app import App
 from esewatch.expose.http.server import HttpServer
 from esewatch.fold.databases.integrity import known_bad_pages

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from esewatch.ese.pages import _kernel
+from esefiles.pages import _kernel
 
 ROUNDS, TIMES = 3, 12_000
 

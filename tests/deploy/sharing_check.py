@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from esewatch.scan.open_errors import why_not_opened
-from esewatch.scan.reading.shared_file import open_shared
+from esefiles.base.shared_file import open_shared
+from esefiles.scan.open_errors import why_not_opened
 from esewatch.sources.files.raw_file import open_raw
 
 assert sys.platform == "win32"

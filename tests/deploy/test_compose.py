@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from esefiles import __version__
 from eselab.base.profiles import PROFILES
-from esewatch import __version__
 from esewatch.config import load
 from tests.dashboards.boards import loaded
 from tests.deploy.stack import COMPOSE, CONTAINER, ROOT, compose, mounted, mounts, option, services

@@ -4,7 +4,7 @@ import argparse
 import fnmatch
 import re
 
-from esewatch import __version__
+from esefiles import __version__
 from esewatch.cli.run import command as run
 from tests.deploy.dockerfile import DOCKERFILE, ROOT, health_command, instructions, of
 

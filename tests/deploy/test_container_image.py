@@ -159,7 +159,7 @@ class Container:
 
 def test_the_image_is_what_the_dockerfile_says(store: Store, image: Path) -> None:
     config = json.loads(store("inspect", "--type=image", IMAGE))["Docker"]["config"]
-    kernel = "from esewatch.ese.pages import kernels; print(kernels.NAME)"
+    kernel = "from esefiles.pages import kernels; print(kernels.NAME)"
 
     assert config["User"] == "19703:19703"
     assert config["Entrypoint"] == ["esewatch"]

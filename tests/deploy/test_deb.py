@@ -208,7 +208,7 @@ def test_the_package_holds_the_agent_its_kernel_and_all_locked_libraries(content
 
     assert {name for name, _ in there - locked} == {"esewatch"}
     assert locked - there == set()
-    assert (code / "esewatch/ese/pages/_kernel.abi3.so").exists()
+    assert (code / "esefiles/pages/_kernel.abi3.so").exists()
     for kind, pattern in (
         *((folder, "*.yml") for folder in ("rules", "rules/examples", "rules/site", "alerts")),
         ("dashboards", "*.json"),

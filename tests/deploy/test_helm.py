@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 import yaml
 
-from esewatch import __version__
+from esefiles import __version__
 from esewatch.config import load
 from tests.support.tools import require, skip
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.ese.pages.layout import PAGE_SIZES
+from esefiles.pages.layout import PAGE_SIZES
 from scripts import windows_wheel
 from tests.support.figures import record
 from tests.support.kernels import compiled_kernel
@@ -44,7 +44,7 @@ def test_a_wheel_has_the_kernel_of_its_processor_and_no_other(
 ) -> None:
     with zipfile.ZipFile(wheels[platform]) as wheel:
         names = wheel.namelist()
-        library = wheel.read("esewatch/ese/pages/_kernel.pyd")
+        library = wheel.read("esefiles/pages/_kernel.pyd")
         about = wheel.read(next(name for name in names if name.endswith("/WHEEL"))).decode()
     header = struct.unpack_from("<I", library, 0x3C)[0]
 
@@ -52,7 +52,7 @@ def test_a_wheel_has_the_kernel_of_its_processor_and_no_other(
     assert f"Tag: cp311-abi3-win_{platform}\n" in about
     assert struct.unpack_from("<4sH", library, header) == (b"PE\0\0", MACHINE_CODES[platform])
     assert [name for name in names if name.endswith((".so", ".pyd"))] == [
-        "esewatch/ese/pages/_kernel.pyd"
+        "esefiles/pages/_kernel.pyd"
     ]
     assert "esewatch/_runbooks/EseKnownBadPage.md" in names
 

@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
+from esefiles.pages.layout import offset_of
 from eselab.check.check import check, records
 from eselab.disk.disk import Disk, SimDisk
 from eselab.storage import node
@@ -14,7 +15,6 @@ from eselab.storage.pages import sealed, stamped, unsealed
 from eselab.storage.store import Transaction
 from eselab.storage.tables.catalog import CATALOG
 from eselab.storage.tables.record import Layout
-from esewatch.ese.pages.layout import offset_of
 
 NAME = "a.edb"
 NOW = 1.5e9

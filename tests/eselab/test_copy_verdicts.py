@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from esefiles.logs.log_header import LogHeader, parse_log_header
 from eselab.check.check import records
 from eselab.disk.disk import RealDisk
 from eselab.disk.log_file import FILE_BYTES, GENERATION_BYTES, SEGMENT_BYTES
@@ -22,7 +23,6 @@ from eselab.storage.transaction_log.header_bytes import log_position
 from eselab.storage.transaction_log.log import LogError, begin_of, generation_of
 from eselab.storage.transaction_log.recovery import RecoveryError
 from esewatch.cli import main
-from esewatch.ese.logs.log_header import LogHeader, parse_log_header
 from tests.eselab.databases import NAME, NOW, Model, change, plain
 from tests.support.edb import sealed_header
 from tests.support.logs import flip
@@ -115,7 +115,7 @@ class Copy:
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("esewatch.scan.reading.header_reading.PAUSES", ())
+    monkeypatch.setattr("esefiles.scan.reading.header_reading.PAUSES", ())
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 

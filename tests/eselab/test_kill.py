@@ -10,9 +10,9 @@ import pytest
 
 from eselab.disk.disk import RealDisk
 from eselab.storage.store import Store
+from tests.esefiles.scan.scanning import scan
 from tests.eselab.committing import FIRST, NAME, PAGE_SIZE, Model, advance, last_of
 from tests.eselab.killing import killed
-from tests.scan.scanning import scan
 
 LONGEST = 0.3
 """Seconds from the opening of the store to the kill, at most, while something is flushed so."""

@@ -7,13 +7,13 @@ from typing import Literal, get_args
 import msgspec
 import pytest
 
+from esefiles.pages.layout import LARGEST_SMALL
 from eselab.base.plan import DAY, DatabasePlan, FaultKind, MailPlan, Plan, WindowPlan
 from eselab.base.trouble import ERRORS, Kind
 from eselab.machine.faults import Fault
 from eselab.machine.instance import Instance
 from eselab.machine.machine import Machine
 from esewatch.cli import main
-from esewatch.ese.pages.layout import LARGEST_SMALL
 from tests.eselab.page_sizes import each_page_size
 from tests.eselab.running import HARMS, START, machine
 from tests.support.campaign import some

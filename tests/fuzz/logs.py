@@ -5,10 +5,10 @@ import struct
 
 import msgspec
 
-from esewatch.cli.header import header_object, header_text
-from esewatch.ese.logs.checkpoint import Checkpoint, parse_checkpoint
-from esewatch.ese.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, parse_log_header
-from esewatch.ese.logs.segments import SegmentCheck, Segments
+from esefiles.commands.header import header_object, header_text
+from esefiles.logs.checkpoint import Checkpoint, parse_checkpoint
+from esefiles.logs.log_header import LOG_HEADER_BYTES, LogHeader, NotLog, parse_log_header
+from esefiles.logs.segments import SegmentCheck, Segments
 from tests.support.edb import sealed_header
 from tests.support.logs import SEGMENT, SEGMENTS, Log
 

@@ -1,8 +1,8 @@
 """The target `page`: anything in the place of a page, and good pages with bits flipped."""
 
-from esewatch.ese.pages.checksum import Diagnosis, diagnose
-from esewatch.ese.pages.kernels import classify
-from esewatch.ese.pages.layout import (
+from esefiles.pages.checksum import Diagnosis, diagnose
+from esefiles.pages.kernels import classify
+from esefiles.pages.layout import (
     BLANK,
     GOOD,
     LARGEST_SMALL,

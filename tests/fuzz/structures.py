@@ -8,10 +8,10 @@ import struct
 import tempfile
 from pathlib import Path
 
-from esewatch.cli.check import Beyond, beyond_lines, beyond_object
-from esewatch.ese.pages.structure.report import MOST_ERRORS
-from esewatch.scan.lost_writes import lost_writes
-from esewatch.scan.structure.structure_check import check_structure
+from esefiles.commands.check import Beyond, beyond_lines, beyond_object
+from esefiles.pages.structure.report import MOST_ERRORS
+from esefiles.scan.lost_writes import lost_writes
+from esefiles.scan.structure.structure_check import check_structure
 from tests.support import flush_maps
 from tests.support.edb import seal, sealed_header
 from tests.support.ese_database import PAGES, database

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch.cli.header import header_object, header_text
+from esefiles.commands.header import header_object, header_text
+from esefiles.pages.header import HEADER_BYTES, Header, parse_header
+from esefiles.pages.layout import PAGE_SIZES
 from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.events.from_text import event_from_text
-from esewatch.ese.pages.header import HEADER_BYTES, Header, parse_header
-from esewatch.ese.pages.layout import PAGE_SIZES
 from esewatch.ese.programs.eseutil import runs
 from esewatch.model import CopyChecked, Coverage, Event, Reading, Record, SourceError
 from esewatch.sources.counters.json_counters import JsonCounters

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.crash import SHORT
+from esefiles.base.crash import SHORT
 from esewatch.sources.counters.exporter_map import PREFIX
 from tests.e2e.harness import ROOT, Agent, get, wait_for
 from tests.e2e.harness import Server as AgentServer

@@ -8,7 +8,7 @@ import pytest
 
 from esewatch.model import Event, Source, SourceError
 from esewatch.sources.detect_input import expand, kind_of, open_inputs
-from tests.sources.files.test_globs import as_anybody
+from tests.esefiles.base.test_globs import as_anybody
 from tests.sources.followed import open_input
 from tests.sources.logs.formats.reading import TEXT_703, json_line
 from tests.support.eseutil_text import check, header

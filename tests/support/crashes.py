@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from esewatch import crash
+from esefiles.base import crash
 
 
 class Crashed(BaseException):

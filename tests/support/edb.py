@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from esewatch.ese.pages.checksum import page_checksums, xor_checksum
+from esefiles.pages.checksum import page_checksums, xor_checksum
 
 Form = Literal["new", "old", "blank", "empty"]
 """`new`: XOR+ECC; `old`: the 32-bit XOR, up to 8 KiB; `empty`: freed, but not blank."""

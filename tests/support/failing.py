@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from esewatch import journal, names
+from esewatch import journal, packing
 from esewatch.daemon import publisher
 from esewatch.daemon.advisor import Advisor
 from esewatch.expose.metrics.snapshot import families
@@ -116,7 +116,7 @@ def failing() -> Iterator[Failing]:
         (os, "stat", found.wrapped("stat", os.stat)),
         (os, "scandir", found.wrapped("listdir", os.scandir)),
         (PlainRaw, "read", found.wrapped("read", PlainRaw.read)),
-        (names, "pack", found.wrapped("encode", names.pack)),
+        (packing, "pack", found.wrapped("encode", packing.pack)),
         (Folder, "_record", found.wrapped("memory for a record", Folder._record)),
         (FollowedFiles, "_feed", found.wrapped("memory for a block", FollowedFiles._feed)),
         (TextFile, "take", found.wrapped("memory for a block", TextFile.take)),

@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from esewatch.ese.pages.kernels import Kernel, in_python
+from esefiles.pages.kernels import Kernel, in_python
 from tests.support.tools import skip
 
 
 def compiled_kernel() -> Kernel:
     """`classify` of the compiled kernel; skips (or fails, see tools.py) the test without it."""
     try:
-        module = importlib.import_module("esewatch.ese.pages._kernel")
+        module = importlib.import_module("esefiles.pages._kernel")
     except ImportError:
         skip("the compiled kernel is not built (scripts/setup says why)", {"kernel"})
     kernel: Kernel = module.classify
@@ -24,7 +24,7 @@ def machine_code(newest: int) -> Callable[[], Kernel]:
 
     def kernel() -> Kernel:
         compiled = compiled_kernel()
-        module = importlib.import_module("esewatch.ese.pages._kernel")
+        module = importlib.import_module("esefiles.pages._kernel")
         if module.generation() <= newest:
             pytest.skip(f"of this processor, generation {newest} is what `compiled` runs")
         return lambda pages, size, first: compiled(pages, size, first, newest)  # type: ignore[call-arg]

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "agent" / "esewatch"
-FOREIGN = ("ese/catalogue", "ese/companions", "ese/programs", "ese/text")
-"""Rooms whose texts are those of other programs, to be recognised."""
+AGENT = ROOT / "agent"
+FOREIGN = (
+    "eselab",
+    *(f"esewatch/ese/{room}" for room in ("catalogue", "companions", "programs", "text")),
+)
+"""Rooms whose texts are those of other programs, to be recognised, and the engine's."""
 _WORDS = re.compile(r"[A-Za-z]{2,}")
 _BLOCK = re.compile(r"{#.*?#}|{%.*?%}|<style>.*?</style>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
@@ -33,8 +36,8 @@ def sentences() -> list[Sentence]:
 
 
 def _of_modules() -> Iterator[Sentence]:
-    for path in PACKAGE.rglob("*.py"):
-        room = path.relative_to(PACKAGE).as_posix()
+    for path in AGENT.rglob("*.py"):
+        room = path.relative_to(AGENT).as_posix()
         if room.startswith(FOREIGN):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -68,10 +71,10 @@ def _text(node: ast.AST) -> str | None:
 
 
 def _of_templates() -> Iterator[Sentence]:
-    for path in PACKAGE.rglob("*.html.j2"):
+    for path in AGENT.rglob("esewatch/**/*.html.j2"):
         text = _BLOCK.sub("", path.read_text(encoding="utf-8"))
         text = re.sub(r"{{.*?}}", "{…}", text, flags=re.DOTALL)
-        room = path.relative_to(PACKAGE).as_posix()
+        room = path.relative_to(AGENT).as_posix()
         for number, line in enumerate(text.splitlines(), 1):
             said = " ".join(_TAG.sub(" ", line).split())
             if said:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.ese.pages.checksum import diagnose
-from esewatch.ese.pages.layout import PAGE_SIZES
+from esefiles.pages.checksum import diagnose
+from esefiles.pages.layout import PAGE_SIZES
 from tests.support.edb import Form, page, trailer_page, write_edb
 from tests.support.obvious_checksum import old_checksum, verifies, words
 

@@ -8,12 +8,12 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from esefiles.pages.layout import NEW_FORMAT
 from eselab.check.check_view import View
 from eselab.storage import node
 from eselab.storage.btree import LONGEST_KEY
 from eselab.storage.structure import fault_of
 from eselab.storage.tables.catalog import Entry
-from esewatch.ese.pages.layout import NEW_FORMAT
 
 _CHILD: Final = struct.Struct("<I")
 _KNOWN: Final = node.ROOT | node.LEAF | node.PARENT_OF_LEAF

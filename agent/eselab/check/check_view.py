@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+from esefiles.pages.header import HEADER_BYTES, NotDatabase, parse_header
 from eselab.base.trouble import Trouble
 from eselab.disk.disk import Disk
 from eselab.disk.file import File
@@ -17,7 +18,6 @@ from eselab.storage.pages import PageFile
 from eselab.storage.transaction_log.checkpoint import Checkpoint, CheckpointError
 from eselab.storage.transaction_log.log import LogError
 from eselab.storage.transaction_log.recovery import RecoveryError, redo
-from esewatch.ese.pages.header import HEADER_BYTES, NotDatabase, parse_header
 
 
 class View:

@@ -14,10 +14,10 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
+from esefiles.logs.log_header import LogHeader, parse_log_header
+from esefiles.pages.checksum import page_checksums, xor_checksum
+from esefiles.pages.layout import NEW_FORMAT
 from eselab.disk.file import File
-from esewatch.ese.logs.log_header import LogHeader, parse_log_header
-from esewatch.ese.pages.checksum import page_checksums, xor_checksum
-from esewatch.ese.pages.layout import NEW_FORMAT
 
 HEADER_BYTES: Final = 4096
 GENERATION_BYTES: Final = 1 << 20

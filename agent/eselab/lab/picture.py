@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from esefiles import __version__
 from eselab.lab import output
 from eselab.lab.frame import ARTICLES, Result, ResultRow, Span, Value
-from esewatch import __version__
 
 WIDTH: Final = 240
 """Units of the longest bar."""

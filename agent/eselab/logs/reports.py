@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
+from esefiles import __version__
 from eselab.base.clock import Clock
 from eselab.base.trouble import ERRORS, Kind, SlowRequest, Trouble
 from eselab.logs.event_log import ERROR, INFORMATION, WARNING, EventLog
 from eselab.logs.truth_entries import DamageKind, Told
-from esewatch import __version__
 
 DAY: Final = 86400.0
 GENERAL: Final = 1

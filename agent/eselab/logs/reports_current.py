@@ -9,12 +9,12 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from esefiles import __version__
 from eselab.base.plan import Role
 from eselab.base.programs import Generation
 from eselab.logs.event_log import ERROR, INFORMATION, WARNING
 from eselab.logs.reports import DEFRAG, PROCESS_ID, Reports, days, short_date
 from eselab.logs.truth_entries import Told
-from esewatch import __version__
 
 THRESHOLD: Final = 7
 """Days after which a scan is late (parameter 172)."""

@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
+from esefiles.pages.checksum import diagnose
+from esefiles.pages.layout import NEW_FORMAT_BIT, block_size, number_at, offset_of
 from eselab.base.clock import Clock
 from eselab.base.plan import FaultKind
 from eselab.base.programs import ENDINGS
 from eselab.disk.disk import SECTOR, Disk
 from eselab.disk.file import File
-from esewatch.ese.pages.checksum import diagnose
-from esewatch.ese.pages.layout import NEW_FORMAT_BIT, block_size, number_at, offset_of
 
 _CHECKSUM_BITS: Final = 64
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, Protocol, TypeVar
 
+from esefiles.pages.layout import LARGEST_SMALL
 from eselab.storage.btree import BTree, TreeError
 from eselab.storage.database import Database
 from eselab.storage.pages import PageError
@@ -25,7 +26,6 @@ from eselab.storage.tables.record import (
     Layout,
     Value,
 )
-from esewatch.ese.pages.layout import LARGEST_SMALL
 
 INBOX: Final = 0
 FOLDERS: Final = 4

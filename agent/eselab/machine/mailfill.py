@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from esefiles.pages.layout import LARGEST_SMALL
 from eselab.base.plan import MailPlan
 from eselab.machine.mail import (
     ARRIVALS,
@@ -28,7 +29,6 @@ from eselab.storage.btree import BTree
 from eselab.storage.database import Database
 from eselab.storage.node import header_size, size_of
 from eselab.storage.store import Store, Transaction
-from esewatch.ese.pages.layout import LARGEST_SMALL
 
 FILL: Final = 0.63
 """Share of its leaves that a store's messages take after online defragmentation, measured."""

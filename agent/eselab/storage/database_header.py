@@ -9,6 +9,10 @@ from typing import Final
 
 import msgspec
 
+from esefiles.pages.checksum import xor_checksum
+from esefiles.pages.flush_map.map_header import database_flush
+from esefiles.pages.header import NotDatabase, parse_header
+from esefiles.pages.layout import HEADER_PAGES
 from eselab.base.trouble import Trouble
 from eselab.storage.transaction_log.header_bytes import (
     epoch,
@@ -17,10 +21,6 @@ from eselab.storage.transaction_log.header_bytes import (
     position_in,
     signature_bytes,
 )
-from esewatch.ese.pages.checksum import xor_checksum
-from esewatch.ese.pages.flush_map.map_header import database_flush
-from esewatch.ese.pages.header import NotDatabase, parse_header
-from esewatch.ese.pages.layout import HEADER_PAGES
 
 DIRTY: Final = 2
 CLEAN: Final = 3

@@ -13,20 +13,20 @@ is in the log behind the position of the map, and to be forgotten while that is 
 import struct
 from typing import Final
 
-from eselab.disk.disk import Disk
-from eselab.disk.file import File
-from eselab.storage.database_header import CLEAN, DatabaseHeader, following_signature
-from eselab.storage.transaction_log.header_bytes import log_time, signature_bytes
-from eselab.storage.transaction_log.log import generation_of
-from esewatch.ese.pages.checksum import diagnose, page_checksums, xor_checksum
-from esewatch.ese.pages.flush_map.map_header import (
+from esefiles.pages.checksum import diagnose, page_checksums, xor_checksum
+from esefiles.pages.flush_map.map_header import (
     MAP_PAGE,
     VERSION,
     database_flush,
     parse_map_header,
     signatures_agree,
 )
-from esewatch.ese.pages.layout import FLAGS_OFFSET, NEW_FORMAT
+from esefiles.pages.layout import FLAGS_OFFSET, NEW_FORMAT
+from eselab.disk.disk import Disk
+from eselab.disk.file import File
+from eselab.storage.database_header import CLEAN, DatabaseHeader, following_signature
+from eselab.storage.transaction_log.header_bytes import log_time, signature_bytes
+from eselab.storage.transaction_log.log import generation_of
 
 UNKNOWN: Final = 0
 

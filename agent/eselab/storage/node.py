@@ -16,7 +16,7 @@ import struct
 from itertools import accumulate
 from typing import Final
 
-from esewatch.ese.pages.layout import FLAGS_OFFSET, LARGEST_SMALL
+from esefiles.pages.layout import FLAGS_OFFSET, LARGEST_SMALL
 
 ROOT: Final = 0x1
 LEAF: Final = 0x2

@@ -9,13 +9,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from eselab.base.trouble import Kind, Trouble
-from eselab.disk.file import File
-from eselab.storage.flush_map import UNKNOWN, FlushMap
-from eselab.storage.structure import fault_of
-from esewatch.ese.pages.checksum import Diagnosis, diagnose, page_checksums
-from esewatch.ese.pages.kernels import classify
-from esewatch.ese.pages.layout import (
+from esefiles.pages.checksum import Diagnosis, diagnose, page_checksums
+from esefiles.pages.kernels import classify
+from esefiles.pages.layout import (
     BLANK,
     BLOCK_CHECKSUMS,
     FLAGS_OFFSET,
@@ -27,6 +23,10 @@ from esewatch.ese.pages.layout import (
     block_size,
     offset_of,
 )
+from eselab.base.trouble import Kind, Trouble
+from eselab.disk.file import File
+from eselab.storage.flush_map import UNKNOWN, FlushMap
+from eselab.storage.structure import fault_of
 
 Tell = Callable[[Trouble], None]
 

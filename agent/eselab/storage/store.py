@@ -13,6 +13,7 @@ from types import TracebackType
 
 import msgspec
 
+from esefiles.pages.header import HEADER_BYTES
 from eselab.base.trouble import Nobody, Trouble, Watcher
 from eselab.disk.disk import Disk
 from eselab.disk.file import File
@@ -24,7 +25,6 @@ from eselab.storage.transaction_log.change import DBTIME, DBTIME_OFFSET, Change,
 from eselab.storage.transaction_log.checkpoint import Checkpoint
 from eselab.storage.transaction_log.log import Log, begin_of, generation_of
 from eselab.storage.transaction_log.recovery import RecoveryError, Redone, redo, refuse_missing
-from esewatch.ese.pages.header import HEADER_BYTES
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

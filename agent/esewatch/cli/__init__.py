@@ -16,12 +16,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from esewatch import __version__, crash
-from esewatch.cli.help.parser import FAILED, CommandParser
+from esefiles import __version__
+from esefiles.base import crash
+from esefiles.base.command import FAILED, CommandError
+from esefiles.base.names import visible
+from esefiles.pages import kernels
+from esewatch.cli.help.parser import CommandParser
 from esewatch.cli.output import drop_stdout, of_stdout
-from esewatch.ese.pages import kernels
 from esewatch.model import EsewatchError
-from esewatch.names import visible
 
 MODULES = {
     "run": "run.command",
@@ -31,9 +33,9 @@ MODULES = {
     "events": "inputs.command",
     "counters": "inputs.command",
     "report": "inputs.report",
-    "scan": "scan.command",
-    "check": "check",
-    "header": "header",
+    "scan": "files",
+    "check": "files",
+    "header": "files",
     "advise": "advise.command",
     "doctor": "doctor.command",
     "replay": "replay",
@@ -115,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = options.function(options)
         sys.stdout.flush()
         return status
-    except EsewatchError as error:
+    except (EsewatchError, CommandError) as error:
         return _failed(error)
     except BrokenPipeError:
         drop_stdout()  # the reader (head, less) has seen enough

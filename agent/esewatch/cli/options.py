@@ -121,16 +121,6 @@ def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> N
     )
 
 
-def add_format_option(parser: argparse.ArgumentParser, *more: str) -> None:
-    """Add `--format`, with `more` formats than text and json."""
-    parser.add_argument(
-        "--format",
-        default="text",
-        choices=("text", "json", *more),
-        help="output format; json is one object a line; default text",
-    )
-
-
 def time_of(text: str) -> float:
     """An option's time as epoch seconds; without an offset it is UTC."""
     try:

@@ -14,13 +14,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from esefiles.base.progress import progress_bar
+from esefiles.base.units import parse_duration, show_duration, size
 from esewatch.advice.base.finding import counted
 from esewatch.advice.history.derived import derived
-from esewatch.cli.inputs.reader import Reader, progress_bar
+from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.cli.output import ended_by_signals, naming
-from esewatch.config.units import parse_duration, show_duration
-from esewatch.expose.formatting import iso_time, size
+from esewatch.expose.formatting import iso_time
 from esewatch.expose.replay.replay_files import (
     GZIP,
     MonthFiles,

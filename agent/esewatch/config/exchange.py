@@ -18,10 +18,11 @@ from typing import NamedTuple
 import msgspec
 import yaml
 
+from esefiles.base.units import show_duration
 from esewatch.config.files import dump
 from esewatch.config.settings import DAYS, CopyOf, DatabaseRule, Day, Settings, Window
 from esewatch.config.tree import quote
-from esewatch.config.units import parse_text, parse_zone, show_duration
+from esewatch.config.units import parse_text, parse_zone
 from esewatch.model import ConfigError
 
 _DAY = 24 * 60

@@ -11,14 +11,11 @@ import zoneinfo
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+from esefiles.base.units import parse_duration, parse_size, show_duration, show_size
 from esewatch.ese.counters.counter_feeds import is_read
 
 Number = TypeVar("Number", int, float)
 
-_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?", re.ASCII)
-_SIZE = re.compile(r"(\d{1,15})([KMG]?)", re.ASCII | re.IGNORECASE)
-_POWERS = {"": 0, "K": 10, "M": 20, "G": 30}
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?(?:[eE][-+]?\d{1,2})?", re.ASCII)
 
@@ -32,24 +29,6 @@ class Scalar(NamedTuple):
     show: Callable[[Any], Any]
     secret: bool = False
     """No message may quote the value."""
-
-
-def parse_duration(text: str) -> float:
-    """Seconds of `14d`, `4h`, `90s` or a sum such as `1h30m`, largest unit first."""
-    match = _DURATION.fullmatch(text)
-    if match is None or not text:
-        raise ValueError(text)
-    return float(sum(int(n) * u for n, u in zip(match.groups(0), _UNITS.values(), strict=True)))
-
-
-def show_duration(seconds: float) -> str:
-    """The shortest sum that `parse_duration` reads back; whole seconds only."""
-    rest, parts = int(seconds), []
-    for unit, size in _UNITS.items():
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts) or "0s"
 
 
 def _parse_patience(text: str) -> float:
@@ -106,22 +85,6 @@ def text_that(fits: Callable[[str], bool]) -> Callable[[str], str]:
 
 
 parse_text = text_that(lambda text: bool(text.strip()) and len(text) <= 4096 and text.isprintable())
-
-
-def parse_size(text: str) -> int:
-    """Bytes of `320K`, `64M`, `1G` (powers of 1,024) or of a plain number."""
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    return int(match[1]) << _POWERS[match[2].upper()]
-
-
-def show_size(size: int) -> str:
-    """The shortest form that `parse_size` reads back."""
-    unit, power = next(
-        (unit, power) for unit, power in reversed(_POWERS.items()) if size % (1 << power) == 0
-    )
-    return f"{size >> power}{unit}"
 
 
 def _parse_number(text: str) -> float:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from esefiles.base.units import size
 from esewatch.advice.base.finding import counted
-from esewatch.expose.formatting import duration, size
+from esewatch.expose.formatting import duration
 from esewatch.model import Batch
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.daemon.agent_health import Part
 from esewatch.sources.process import pause
 

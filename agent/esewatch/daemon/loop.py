@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.agent_health import AgentHealth, TakenUp, rebuilt_sentence

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.model import Batch, Source
 
 PATIENCE_SECONDS = 1.0

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from esewatch import names
+from esefiles.base import names
 from esewatch.config import Kafka, PageScan, Settings, SourceSettings
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError, Source

@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from esefiles.base.names import printable
 from esewatch.advice.base.detail import Detail
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.evidence import Evidence
 from esewatch.expose.formatting import iso_time, tidy
-from esewatch.names import printable
 
 
 def advice_object(advice: Judgement) -> dict[str, Any]:

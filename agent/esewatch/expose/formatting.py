@@ -155,14 +155,3 @@ def _two_units(number: int, size_of_large: int, large: str, small: str) -> str:
 def count(number: float | None) -> str:
     """`5,850,768`; a dash for None."""
     return "–" if number is None or not math.isfinite(number) else f"{round(number):,}"
-
-
-def size(number: float | None) -> str:
-    """`44.6 GiB`; a dash for None."""
-    if number is None or not math.isfinite(number):
-        return "–"
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if abs(number) < 1024:
-            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
-        number /= 1024
-    return f"{number:,.1f} TiB"

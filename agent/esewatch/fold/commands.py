@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from esefiles.base.names import visible
 from esewatch.fold.databases.hung_requests import still_hung
 from esewatch.fold.databases.integrity import (
     OutsideFacts,
@@ -29,7 +30,6 @@ from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import UNLOCATED, BadPage, Database, Instance, State
 from esewatch.fold.state.stated import STATED_SECONDS, Stated, restated
 from esewatch.model import EsewatchError
-from esewatch.names import visible
 
 AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)
 

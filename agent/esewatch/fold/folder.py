@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any, NamedTuple
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.config import Settings
 from esewatch.fold.channels import (
     clock_guard,

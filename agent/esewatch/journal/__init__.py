@@ -16,7 +16,8 @@ from typing import IO, Any
 
 import msgspec
 
-from esewatch import crash, names
+from esefiles.base import crash, names
+from esewatch import packing
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.state import Channel, Database, Device, Host, Instance, SourceState, State
@@ -251,13 +252,13 @@ class Journal:
         try:
             for kind, first, second, value in self._rows_of("entity", "kind, first, second"):
                 if kind == "dropped":
-                    state.databases_dropped, state.dropped = names.unpack(value, _DROPPED)
+                    state.databases_dropped, state.dropped = packing.unpack(value, _DROPPED)
                     continue
                 if kind == "recent":
-                    rows = names.unpack(value, bytearray)
+                    rows = packing.unpack(value, bytearray)
                     state.recent.setdefault(first, {})[int(second)] = rows
                     continue
-                entity = names.unpack(value, _TYPES[kind])
+                entity = packing.unpack(value, _TYPES[kind])
                 if isinstance(entity, Instance) and not entity.life:
                     entity.life = earlier_life(value)
                 tables[kind][first if kind in {"source", "host"} else (first, second)] = entity

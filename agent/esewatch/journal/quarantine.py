@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch import crash, names
+from esefiles.base import crash, names
 from esewatch.model import Record
 
 MAX_BYTES = 1 << 20

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from esewatch import names
+from esefiles.base import names
+from esewatch import packing
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import Lived, SourceState, State
@@ -38,7 +39,7 @@ def rows_of(
             gone.append(key)
         else:
             try:
-                value = names.pack(entity)
+                value = packing.pack(entity)
             except (ValueError, TypeError, OverflowError) as error:
                 left[kind, first, second] = error
             else:
@@ -82,7 +83,7 @@ class _EarlierLife(msgspec.Struct):
 def earlier_life(value: bytes) -> list[Lived]:
     """The life of an instance as a row of an earlier version has it: times of 103 or 104, 102, and
     105 or 302."""
-    known = names.unpack(value, _EarlierLife)
+    known = packing.unpack(value, _EarlierLife)
     events = ((103, known.stops), (102, known.starts), (105, known.mounts))
     return sorted((time, 0, event) for event, times in events for time in times)
 
@@ -110,7 +111,7 @@ def salvage(path: Path) -> dict[str, SourceState]:
         ):
             for *row, crc in db.execute(query):
                 if checksum(row) == crc:
-                    found[names.from_text(row[1])] = names.unpack(row[3], SourceState)
+                    found[names.from_text(row[1])] = packing.unpack(row[3], SourceState)
     return found
 
 

@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from esefiles.base.globs import GlobMatch, search
+from esefiles.base.names import reason_of
 from esewatch.config import Settings
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError, UnsupportedError
-from esewatch.names import reason_of
 from esewatch.sources.counters.blg.perfmon_blg import look
 from esewatch.sources.counters.perfmon_csv import zone_of_text
 from esewatch.sources.counters.perfmon_header import is_header_without_tag
 from esewatch.sources.files.follow import sniff
-from esewatch.sources.files.globs import GlobMatch, search
 from esewatch.sources.registry import KINDS, RecordSelection, kind_by_content
 
 COUNTER_LOGS = ("perfmon_csv", "perfmon_blg")

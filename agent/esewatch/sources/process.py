@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final
 
+from esefiles.base.names import reason_of
 from esewatch.model import SourceError
-from esewatch.names import reason_of
 
 _BUFFER_BYTES: Final = 4 << 20
 _BLOCK_BYTES: Final = 1 << 16

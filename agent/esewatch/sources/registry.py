@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from esefiles.base.globs import fits
 from esewatch import config
 from esewatch.config import Settings, SourceSettings
 from esewatch.model import Source, SourceError
 from esewatch.sources.files.follow import FollowedFiles
-from esewatch.sources.files.globs import fits
 
 _EVENT_LOG = b"ElfFile\0"
 

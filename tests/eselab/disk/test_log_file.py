@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from esefiles.logs.log_header import LogHeader, parse_log_header
+from esefiles.logs.segments import SegmentCheck, Segments
 from eselab.disk.disk import RealDisk, SimDisk, SimFile, _Content
 from eselab.disk.file import File
 from eselab.disk.log_file import FILE_BYTES, GENERATION_BYTES, HEADER_BYTES, LogFile
 from eselab.storage.transaction_log.log import header_page
-from esewatch.ese.logs.log_header import LogHeader, parse_log_header
-from esewatch.ese.logs.segments import SegmentCheck, Segments
 from tests.support.each import of_each
 
 GENERATION = 7

@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from esefiles.scan.devices.topology import Topology
+from esefiles.scan.plan import ScanTarget, plan
 from eselab.lab import readings, real_files
 from eselab.lab.bench import Bench, Run
 from eselab.lab.experiments import (
@@ -25,8 +27,6 @@ from eselab.lab.experiments import (
 from eselab.lab.experiments.checkdb_luns import PATH_RATE, Course
 from eselab.lab.frame import ARTICLES, Findings, Result, ResultRow
 from eselab.lab.output import objects
-from esewatch.scan.devices.topology import Topology
-from esewatch.scan.plan import ScanTarget, plan
 from tests.support.campaign import some
 
 PAGES, SECONDS = 200, 1.0

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
+from esefiles.pages.checksum import diagnose
+from esefiles.pages.kernels import classify
+from esefiles.pages.layout import BLANK, GOOD, SUSPECT, block_size, offset_of
 from eselab.base.clock import VirtualClock
 from eselab.disk.disk import SECTOR, SimDisk
 from eselab.machine.faults import Fault, FaultyDisk
-from esewatch.ese.pages.checksum import diagnose
-from esewatch.ese.pages.kernels import classify
-from esewatch.ese.pages.layout import BLANK, GOOD, SUSPECT, block_size, offset_of
 from tests.eselab.page_sizes import SIZES
 from tests.support.edb import page as page_of
 from tests.support.edb import seal

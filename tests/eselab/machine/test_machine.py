@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from esefiles.pages.layout import HEADER_PAGES
 from eselab.__main__ import main as engine
 from eselab.base.clock import VirtualClock
 from eselab.base.plan import DAY, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
 from eselab.machine.machine import InUseError, Machine
 from esewatch.cli import main
-from esewatch.ese.pages.layout import HEADER_PAGES
 from tests.eselab.page_sizes import SIZES
 from tests.eselab.running import START, forget_filled, let_go, machine, random_plan, run
 from tests.support.obvious_checksum import page_class

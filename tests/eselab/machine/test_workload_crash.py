@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from esefiles.pages.layout import offset_of
 from eselab.base.plan import DAY
 from eselab.disk.disk import SimDisk
 from eselab.machine.mail import ARRIVALS, Mailboxes, Row, Totals
 from eselab.machine.workload import STEPS
-from esewatch.ese.pages.layout import offset_of
 from tests.eselab.mailing import (
     MIDNIGHT,
     NAME,

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from esefiles.pages.layout import offset_of
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, Plan
 from eselab.machine.faults import FaultyDisk
 from eselab.machine.machine import Machine, OpenError
@@ -14,7 +15,6 @@ from eselab.storage.database_header import read_header
 from eselab.storage.transaction_log.change import dbtime_of
 from eselab.storage.transaction_log.log import LogError
 from eselab.storage.transaction_log.log_replay import LogReplay
-from esewatch.ese.pages.layout import offset_of
 from tests.eselab.background import current_plan
 from tests.eselab.machine.test_machine import files
 from tests.eselab.maintenance.test_background_machine import told, truth_of

@@ -2,12 +2,12 @@
 
 import pytest
 
+from esefiles.pages.layout import offset_of
 from eselab.logs.reports import DefragSummary
 from eselab.maintenance.defrag import TABLE
 from eselab.storage import node
 from eselab.storage.database import BAD_PAGE_LINK, DATABASE_CORRUPTED, STATES
 from eselab.storage.tables.catalog import CATALOG_ROOT
-from esewatch.ese.pages.layout import offset_of
 from tests.eselab.databases import plain
 from tests.eselab.defragging import NAME, PAUSE, START, Bench, at, filled, key, made
 from tests.eselab.trees import verified

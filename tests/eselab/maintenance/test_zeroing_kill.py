@@ -13,11 +13,11 @@ from eselab.disk.disk import RealDisk
 from eselab.logs.counters import Counters
 from eselab.maintenance.zeroing import DatabaseZeroing
 from eselab.storage.database import Database
+from tests.esefiles.scan.scanning import scan
 from tests.eselab.killing import killed
 from tests.eselab.machine.test_workload_kill import found, told
 from tests.eselab.mailing import MIDNIGHT, NAME, Model, create, expect_consistent
 from tests.eselab.zeroed import LONG, Recorder
-from tests.scan.scanning import scan
 
 LONGEST = 0.5
 """Seconds to the kill, at most: from the opening of the database, or from a completed pass."""

@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from esefiles.scan.lost_writes import lost_writes
+from esefiles.scan.structure.structure_check import Structure, check_structure
 from eselab.base.plan import CopyPlan, DatabasePlan, MailPlan, Plan
 from eselab.logs.counters import Counters
 from eselab.maintenance.defrag import Defrag
 from eselab.maintenance.zeroing import DatabaseZeroing
-from esewatch.scan.lost_writes import lost_writes
-from esewatch.scan.structure.structure_check import Structure, check_structure
 from tests.eselab import defragging, zeroed
 from tests.eselab.killing import ROOT
 from tests.eselab.mailing import NAME, PLAN, SimLife, built
@@ -160,7 +160,16 @@ def test_the_command_says_so_of_each_database_of_a_run(tmp_path: Path) -> None:
     run(tmp_path, Plan(databases=databases, sample=600.0), 3.0)
     paths = sorted(tmp_path.rglob("*.edb"))
     done = subprocess.run(
-        [sys.executable, "-m", "tests.cli.one_disk", "check", "--deep", "--format", "json", *paths],
+        [
+            sys.executable,
+            "-m",
+            "tests.esefiles.commands.one_disk",
+            "check",
+            "--deep",
+            "--format",
+            "json",
+            *paths,
+        ],
         capture_output=True,
         check=False,
         cwd=ROOT,

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from dissect.esedb import EseDB
 
+from esefiles.pages.layout import offset_of
+from esefiles.scan.structure.structure_check import check_structure
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
 from eselab.check.check import check
 from eselab.disk.disk import Disk, RealDisk
 from eselab.storage import node
 from eselab.storage.tables.catalog import CATALOG, INDEXES
-from esewatch.ese.pages.layout import offset_of
-from esewatch.scan.structure.structure_check import check_structure
 from tests.eselab.mailing import MIDNIGHT, NAME, PLAN, Life, SimLife, built, made
 from tests.eselab.page_sizes import each_page_size
 from tests.eselab.readers.reading import (

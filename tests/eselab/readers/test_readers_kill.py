@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from esefiles.scan.structure.structure_check import check_structure
 from eselab.base.plan import DatabasePlan, MailPlan, Plan, WindowPlan
 from eselab.check.check import check
 from eselab.disk.disk import RealDisk
-from esewatch.scan.structure.structure_check import check_structure
 from tests.eselab.page_sizes import SIZES
 from tests.eselab.readers.test_readers import expect_read
 from tests.eselab.running import end_as_if_killed, machine

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from esefiles.pages.header import Header, parse_header
+from esefiles.pages.header_fields import LogPosition
 from eselab.base.trouble import Kind, Trouble
 from eselab.storage.database_header import (
     CLEAN,
@@ -14,8 +16,6 @@ from eselab.storage.database_header import (
     Stamped,
     read_header,
 )
-from esewatch.ese.pages.header import Header, parse_header
-from esewatch.ese.pages.header_fields import LogPosition
 from tests.eselab.page_sizes import SIZES
 
 TIME = datetime(2024, 2, 29, 23, 59, 58, 999000, UTC)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from esefiles.pages.file_types import name_of
 from eselab.base.trouble import SlowRequest, Trouble
 from eselab.disk.disk import SimDisk
 from eselab.storage.database_header import CLEAN, DIRTY, DatabaseHeader
 from eselab.storage.flush_map import FlushMap, FlushMapFile
 from eselab.storage.pages import PageError
 from eselab.storage.store import Store
-from esewatch.ese.pages.file_types import name_of
 from tests.support.campaign import some
 from tests.support.each import of_each
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch import names
+from esewatch import packing
 from esewatch.config import DatabaseRule, Settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.databases.integrity import (
@@ -161,7 +161,7 @@ def test_sums_of_pieces_stay_numbers_that_the_journal_can_keep() -> None:
     )
     found = the_database(folder_of([piece] * 3)).page_scan
     assert found == {"pages": 2**64 - 1, "bytes": 2**64 - 1, "bad_pages": 0}
-    assert names.unpack(names.pack(found), dict[str, int]) == found
+    assert packing.unpack(packing.pack(found), dict[str, int]) == found
 
 
 def test_times_never_go_back() -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 
+from esefiles.base.block_devices import BlockDevices
 from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.ese.volumes import volume_of
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
@@ -17,7 +18,6 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.instances.log_disks import volume_levels
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
-from esewatch.scan.devices.topology import BlockDevices
 from esewatch.sources.counters.disks import DisksSource, Machine
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 from tests.sources.machine import Counted, FakeMachine, Partition

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from esewatch.ese.pages.layout import LARGEST_SMALL
+from esefiles.pages.layout import LARGEST_SMALL
 
 Value = int | float | bytes | None
 

@@ -8,9 +8,9 @@ ESE has there stands what this engine adds.
 import struct
 from typing import Final
 
+from esefiles.pages.checksum import xor_checksum
 from eselab.disk.disk import Disk
 from eselab.storage.transaction_log.header_bytes import log_position, position_in, signature_bytes
-from esewatch.ese.pages.checksum import xor_checksum
 
 _PAGE: Final = 4096
 _FILE_TYPE: Final = 667

@@ -11,12 +11,12 @@ import zlib
 from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
+from esefiles.logs.log_header import LogHeader, parse_log_header
+from esefiles.pages.checksum import xor_checksum
 from eselab.disk.disk import Disk
 from eselab.disk.file import File
 from eselab.disk.log_file import GENERATION_BYTES, HEADER_BYTES, SEGMENT_BYTES, SEGMENTS
 from eselab.storage.transaction_log.header_bytes import epoch, log_time, signature_bytes
-from esewatch.ese.logs.log_header import LogHeader, parse_log_header
-from esewatch.ese.pages.checksum import xor_checksum
 
 LARGEST_RECORD: Final = GENERATION_BYTES - HEADER_BYTES - 16
 

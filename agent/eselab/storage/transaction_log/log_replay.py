@@ -13,6 +13,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from esefiles.logs.log_header import LogHeader, parse_log_header
+from esefiles.pages.header import HEADER_BYTES
+from esefiles.pages.layout import HEADER_PAGES
 from eselab.base.trouble import Trouble, Watcher
 from eselab.disk.disk import Disk
 from eselab.storage.cache import Cache
@@ -30,9 +33,6 @@ from eselab.storage.transaction_log.log import (
     log_name,
 )
 from eselab.storage.transaction_log.recovery import RecoveryError, Redo
-from esewatch.ese.logs.log_header import LogHeader, parse_log_header
-from esewatch.ese.pages.header import HEADER_BYTES
-from esewatch.ese.pages.layout import HEADER_PAGES
 
 _CHUNK: Final = 1 << 20
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
 

@@ -6,7 +6,7 @@ Derived from what instances keep: their backup events, and the sets in the logs 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from esewatch import names
+from esewatch import packing
 from esewatch.config import Settings
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.identity.owners import EXCHANGE, instance_key, process_key
@@ -74,7 +74,7 @@ def backups_of_instances(
 
 def row_of(kept: object) -> int | None:
     try:
-        return hash(names.pack(kept))
+        return hash(packing.pack(kept))
     except (ValueError, TypeError, OverflowError):
         return None
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from esefiles.base.names import visible
 from esewatch.advice.base.finding import counted, moment, span
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.forecast.forecast import Forecast
@@ -17,7 +18,6 @@ from esewatch.expose.advice_json import finding_object, most_urgent
 from esewatch.expose.formatting import iso_time, tidy
 from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.names import visible
 
 HEAD = (
     "DATABASE", "COMPUTER", "MODEL", "ACTION", "WINDOW", "CONFIDENCE",

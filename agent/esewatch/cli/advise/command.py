@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from esefiles.base.command import FAILED, HEALTHY, WRONG, add_format_option
+from esefiles.base.names import visible
 from esewatch.advice.advise import Judged, judge_each, needs_a_person, together
 from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import counted, listed, moment
@@ -23,11 +25,10 @@ from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
 from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
 from esewatch.cli.inputs.as_of import ComputerGroup, as_of, moments, state_of, tell_dropped
-from esewatch.cli.inputs.reader import FAILED, HEALTHY, WRONG, Reader
+from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import (
     NO_RUN,
     add_config_option,
-    add_format_option,
     add_input_options,
     load_settings,
     run_command,
@@ -44,7 +45,6 @@ from esewatch.fold.state.rollups import PAGES_READ
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError, JournalError
-from esewatch.names import visible
 from esewatch.sources.kafka.partition import every_journal
 
 NAMED = 3

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from esefiles.base.units import parse_duration
 from esewatch.advice.base.estimate import Estimate, Fit, WhatIfChange
 from esewatch.advice.base.finding import listed, span
 from esewatch.advice.what_if.what_if import WhatIf
-from esewatch.config.units import parse_duration
 from esewatch.model import EsewatchError
 
 WINDOW = (900.0, 86400.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from esefiles.base.names import visible
 from esewatch.advice.alerts import ENDS
 from esewatch.advice.base.finding import counted, listed
 from esewatch.advice.history.surroundings import surroundings
@@ -29,7 +30,6 @@ from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.journal import Journal, LockedError
 from esewatch.model import ConfigError, EsewatchError, JournalError
-from esewatch.names import visible
 from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.kafka.partition import every_journal
 

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from esefiles.base.names import reason_of
 from esewatch.cli.doctor.rights import Account, missing_rights, shell_word
 from esewatch.cli.run.local import connection_to, place_of
 from esewatch.config import Settings
@@ -17,7 +18,6 @@ from esewatch.expose.http.server import format_address
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.expose.pages.problems.source_problems import UNITS
 from esewatch.fold.state.state import State
-from esewatch.names import reason_of
 from esewatch.sources.kafka.partition import every_journal
 
 OF_UNITS = Path("/etc/esewatch")

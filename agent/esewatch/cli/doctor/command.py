@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from esefiles.base.command import HEALTHY, WRONG, add_format_option
+from esefiles.base.names import visible
 from esewatch.advice.base.finding import counted
 from esewatch.cli.advise.command import journaled
 from esewatch.cli.doctor.agent import (
@@ -31,10 +33,8 @@ from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_
 from esewatch.cli.doctor.rights import Account, account_of, shell_word
 from esewatch.cli.doctor.source_files import of_files
 from esewatch.cli.doctor.timeouts import look_all, within
-from esewatch.cli.inputs.reader import HEALTHY, WRONG
 from esewatch.cli.options import (
     add_config_option,
-    add_format_option,
     add_storage_option,
     load_settings,
 )
@@ -44,7 +44,6 @@ from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
 from esewatch.fold.state.state import State
 from esewatch.model import ConfigError, EsewatchError, JournalError, SourceError
-from esewatch.names import visible
 from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.partition import every_journal
 

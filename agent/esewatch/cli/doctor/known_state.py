@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterable
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.cli.doctor.timeouts import look_all
 from esewatch.config import Settings, SourceSettings
 from esewatch.expose.pages.problems.source_problems import EMPTY_SECONDS

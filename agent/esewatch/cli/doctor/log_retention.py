@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from esefiles.base.units import size
 from esewatch.advice.base.staleness import DAY
 from esewatch.cli.doctor.source_files import matching
 from esewatch.config import LogFiles, Settings
-from esewatch.expose.formatting import duration, size
+from esewatch.expose.formatting import duration
 from esewatch.expose.pages.problems.problem import Problem
 from esewatch.fold.identity.identity import computer_label
 from esewatch.fold.passes.passes import views_in

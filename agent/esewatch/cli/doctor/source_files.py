@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from esefiles.base.globs import matches
 from esewatch.cli.doctor.rights import (
     Account,
     Right,
@@ -34,7 +35,6 @@ from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
 from esewatch.sources.counters.perfmon_header import PerfmonHeader, is_header, read_header
 from esewatch.sources.files.decoder import NO_ZONE, Decoder
 from esewatch.sources.files.follow import sniff
-from esewatch.sources.files.globs import matches
 from esewatch.sources.logs.event_stream import decoder_factory
 from esewatch.sources.logs.formats.decoder_state import read_decoder_state
 from esewatch.sources.logs.formats.event_builder import EventOptions

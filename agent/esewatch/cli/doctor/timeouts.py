@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
-from esewatch import crash
+from esefiles.base import crash
 
 Found = TypeVar("Found")
 

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
-from esewatch.names import visible
-
-FAILED = 2
+from esefiles.base.command import FAILED
+from esefiles.base.names import visible
 
 _CHOICE = re.compile(r"argument (.+): invalid choice: '(.*)' \(choose from (.+)\)", re.DOTALL)
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from esefiles.base.names import visible
 from esewatch.advice.findings.lone_instances import has_errors
 from esewatch.advice.findings.silence import last_record
 from esewatch.cli.inputs.reader import Reader
@@ -20,7 +21,6 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.identity.computers import label_of
 from esewatch.fold.state.state import State
 from esewatch.model import FileTold
-from esewatch.names import visible
 
 DAY = 86400.0
 

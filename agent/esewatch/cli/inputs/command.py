@@ -15,14 +15,15 @@ from typing import IO, Any
 
 import msgspec
 
+from esefiles.base.command import add_format_option
+from esefiles.base.names import one_line
 from esewatch.advice.base.finding import counted
 from esewatch.cli.inputs.reader import Reader
-from esewatch.cli.options import add_format_option, add_input_options, time_of
+from esewatch.cli.options import add_input_options, time_of
 from esewatch.cli.output import naming
 from esewatch.expose.formatting import iso_time
 from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.model import Event, FieldValue, Reading, SourceError
-from esewatch.names import one_line
 from esewatch.sources.detect_input import COUNTER_LOGS, zone_of
 
 _LARGEST_ID = 65_535

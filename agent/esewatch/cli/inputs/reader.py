@@ -11,6 +11,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from esefiles.base.command import exit_status
+from esefiles.base.names import visible
+from esefiles.base.progress import progress_bar
 from esewatch.advice.base.finding import counted
 from esewatch.model import (
     Batch,
@@ -20,20 +23,10 @@ from esewatch.model import (
     Unreadable,
     UnsupportedError,
 )
-from esewatch.names import visible
 from esewatch.sources.detect_input import expand, open_inputs
-
-HEALTHY, WRONG, FAILED = 0, 1, 2
 
 SAID_ALIKE = 3
 """Pieces of one file with the same reason that have a line each."""
-
-
-def exit_status(*, any_read: bool, unreadable: bool, wrong: bool) -> int:
-    """Exit status of a command over several inputs; `unreadable`: some could not be read."""
-    if unreadable and not any_read:
-        return FAILED
-    return WRONG if wrong or unreadable else HEALTHY
 
 
 class _Alike:
@@ -170,15 +163,6 @@ def _seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def progress_bar(items: Iterable[Any] | None = None, **more: Any) -> "tqdm[Any]":
-    """A bar on stderr that goes when it is done, none where that is no terminal.
-
-    It passes the `items` on; `more` are parameters of tqdm.
-    """
-    more.setdefault("disable", not sys.stderr.isatty())
-    return tqdm(items, file=sys.stderr, leave=False, **more)
 
 
 def _say(what: str) -> None:

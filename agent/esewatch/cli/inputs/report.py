@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from esefiles.base.command import FAILED
+from esefiles.base.names import visible
+from esefiles.base.progress import progress_bar
 from esewatch.advice.advise import Judging, judge_each, needs_a_person, together
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.not_judged import nothing_judged
 from esewatch.cli.inputs.as_of import ComputerGroup, as_of, moments, state_of, tell_dropped
-from esewatch.cli.inputs.reader import FAILED, Reader, progress_bar
+from esewatch.cli.inputs.reader import Reader
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.cli.output import ended_by_signals, naming
 from esewatch.config import Settings
@@ -29,7 +32,6 @@ from esewatch.expose.pages.report.report_page import (
 )
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
-from esewatch.names import visible
 
 _DETAIL = re.compile(r"[0-9]{4,}\.html")
 _TITLE = b"ESE maintenance report</title>"

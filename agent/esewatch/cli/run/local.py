@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from esefiles.base.names import reason_of
 from esewatch.cli.options import add_web_config_option
 from esewatch.config.files import refuse_named_pipe
 from esewatch.config.web import TlsServer, WebSettings, load_web
@@ -20,7 +21,6 @@ from esewatch.expose.http.requests import JOURNAL_HEADER, journal_number
 from esewatch.expose.http.server import parse_address
 from esewatch.journal.files import identity
 from esewatch.model import EsewatchError
-from esewatch.names import reason_of
 
 TIMEOUT_SECONDS = 10.0
 MAX_LOGIN = 4096

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from esefiles.base.names import reason_of
 from esewatch.config.files import refuse_named_pipe
-from esewatch.names import reason_of
 
 LOG_BYTES = 10 << 20
 """A log file that has grown to this is followed by a new one."""

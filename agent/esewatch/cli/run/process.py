@@ -18,7 +18,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from esewatch import __version__, crash
+from esefiles import __version__
+from esefiles.base import crash
 from esewatch.cli.options import load_settings
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.app import App

@@ -11,7 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-from esewatch import crash
+from esefiles.base import crash
+from esefiles.base.command import FAILED
 from esewatch.model import EsewatchError
 
 log = logging.getLogger("esewatch")
@@ -21,8 +22,6 @@ START_SECONDS = 30.0
 
 AGAIN_SECONDS = 1.0
 """Time between two orders to stop: where nothing handles the signal, Python drops it."""
-
-FAILED = 2
 
 State = Literal["running", "stop pending", "stopped"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.formatting import iso_time
 from esewatch.expose.http.connection import ReadBody

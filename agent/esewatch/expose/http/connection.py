@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import h11
 import msgspec
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.expose.http.requests import (
     DROPPED,
     MAX_BODY,

@@ -10,7 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from esewatch import crash
+from esefiles.base import crash
+from esefiles.base.names import reason_of
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.connection import (
     AHEAD,
@@ -21,7 +22,6 @@ from esewatch.expose.http.connection import (
     Secure,
 )
 from esewatch.model import EsewatchError
-from esewatch.names import reason_of
 
 log = logging.getLogger(__name__)
 

@@ -15,13 +15,14 @@ from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from esewatch import __version__
+from esefiles import __version__
+from esefiles.base.names import printable
+from esefiles.pages import kernels
 from esewatch.advice.base.left_out import LeftOut, leaving_out
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.silence import last_records
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.config import Settings, rule_for, window_for
-from esewatch.ese.pages import kernels
 from esewatch.expose.metrics.collectors.backup_families import (
     add_backup_jobs,
     add_sets,
@@ -44,7 +45,6 @@ from esewatch.fold.instances.log_disks import log_disks
 from esewatch.fold.readings import current
 from esewatch.fold.state.rebuilt import unrebuilt
 from esewatch.fold.state.state import SEPARATOR, Metered, SourceState, State
-from esewatch.names import printable
 
 UNDIVIDED = SEPARATOR + "all"
 """Ends the key of a counter that counts all phases together."""

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from esewatch import __version__
+from esefiles import __version__
 from esewatch.advice.advise import advise
 from esewatch.advice.base.left_out import LeftOut, leaving_out
 from esewatch.advice.base.staleness import stale_seconds

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from esewatch import __version__
+from esefiles import __version__
+from esefiles.base.units import size
 from esewatch.advice.base.finding import counted
 from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.window.window_rules import Action
@@ -19,7 +20,6 @@ from esewatch.expose.formatting import (
     duration,
     number,
     second_tag,
-    size,
     tidy,
     time_tag,
 )

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from esefiles.base.block_devices import BlockDevices, Mount
+from esefiles.base.names import printable, reason_of
 from esewatch.ese.volumes import NOT_KNOWN, free_space
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
-from esewatch.names import printable, reason_of
-from esewatch.scan.devices.topology import BlockDevices, Mount
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 
 OBJECT = "disks"

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.ese.counters.counter_feeds import present
 from esewatch.fold.readings import grown
 from esewatch.model import (

@@ -11,9 +11,10 @@ from typing import Final
 
 import msgspec
 
+from esefiles.base.globs import barring
+from esefiles.base.names import reason_of
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, FileTold, SourceError, Unreadable
-from esewatch.names import reason_of
 from esewatch.sources.evtx.evtx_file import (
     EvtxFileState,
     EvtxStep,
@@ -25,7 +26,6 @@ from esewatch.sources.evtx.evtx_file import (
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.file_search import Room, all_unreadable, listed
 from esewatch.sources.files.file_time import AHEAD_SECONDS, FileTime
-from esewatch.sources.files.globs import barring
 
 _BATCH_RECORDS: Final = 2000
 _BATCH_BYTES: Final = 4 << 20

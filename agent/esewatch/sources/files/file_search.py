@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from esefiles.base.globs import barring, base, search
+from esefiles.base.names import reason_of
 from esewatch.model import Unreadable
-from esewatch.names import reason_of
-from esewatch.sources.files.globs import barring, base, search
 from esewatch.sources.files.raw_file import MovedError, RawFile, open_raw
 
 STABLE_TRIES = 5

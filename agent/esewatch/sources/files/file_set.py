@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from esewatch import names
+from esefiles.base import names
+from esewatch import packing
 from esewatch.fold.channels.overlaps import input_of
 from esewatch.model import Unreadable
 from esewatch.sources.files.decoder import Decoder
@@ -229,7 +230,7 @@ class FileSet:
         """Restore stored positions. One that is not understood is reported and dropped."""
         for key, value in positions.items():
             try:
-                position = names.unpack(value, FilePosition)
+                position = packing.unpack(value, FilePosition)
             except (msgspec.MsgspecError, UnicodeError):
                 self.problems.append(
                     Unreadable(path=key, place="", reason="stored position is not understood")
@@ -505,7 +506,7 @@ class FileSet:
         position.gone = self._last_lost
         key = f"gone:{position.gone}"
         self._lost[key] = position
-        self.changes[key] = names.pack(position)
+        self.changes[key] = packing.pack(position)
         if len(self._lost) > self._kept:
             oldest = next(iter(self._lost))
             del self._lost[oldest]

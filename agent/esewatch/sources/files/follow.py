@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from esewatch import names
+from esewatch import packing
 from esewatch.fold.channels.overlaps import input_of
 from esewatch.model import Batch, FileTold, Heard, Record, SourceError, Unreadable
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
@@ -302,7 +302,7 @@ class FollowedFiles:
         positions = self._set.changes
         touched = self._set.touched.values()
         for file in touched:
-            positions[file.key] = names.pack(file.snapshot())
+            positions[file.key] = packing.pack(file.snapshot())
         batch = Batch(
             records=self._records,
             heard=self._heard,

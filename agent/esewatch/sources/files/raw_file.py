@@ -10,7 +10,7 @@ import zlib
 from io import FileIO
 from typing import Protocol
 
-from esewatch.scan.reading.shared_file import open_shared
+from esefiles.base.shared_file import open_shared
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
 _INPUT = 64 << 10

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from esewatch import crash
+from esefiles.base import crash
 from esewatch.model import Batch, Heard, Unreadable
 from esewatch.sources.counters.json_counters import JsonCounters, is_counters
 from esewatch.sources.logs.event_stream import decoder_factory

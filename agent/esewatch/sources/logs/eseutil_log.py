@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
+from esefiles.base.names import reason_of
 from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, is_output, runs
 from esewatch.model import Batch, SourceError, Unreadable
-from esewatch.names import reason_of
 from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.files.file_search import (
     Seen,

@@ -3,11 +3,11 @@
 import re
 from typing import NamedTuple
 
+from esefiles.base.names import printable
 from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, HeaderDump
 from esewatch.fold.identity.identity import database_label
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault
-from esewatch.names import printable
 
 
 class Whose(NamedTuple):

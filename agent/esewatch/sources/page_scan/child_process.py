@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from esewatch import names
+from esefiles.base import names
+from esefiles.scan.job import Job, News
 from esewatch.model import SourceError
-from esewatch.scan.job import Job, News
 from esewatch.sources.process import Child
 
-PROGRAM: Final = (sys.executable, "-P", "-m", "esewatch.scan.child")
+PROGRAM: Final = (sys.executable, "-P", "-m", "esefiles.scan.child")
 """-P: nothing in the working directory is taken for esewatch."""
 LATE_SECONDS: Final = 0.5
 """A process that has not ended this long after its deadline is killed."""

@@ -5,13 +5,13 @@ from typing import Final
 
 import msgspec
 
-from esewatch import names
-from esewatch.ese.pages.header import Header
+from esefiles.pages.header import Header
+from esefiles.scan.job import News, Task
+from esefiles.scan.results import Counts, Kind, Place, ScannedBadPage, ScanStep, Verdict
+from esefiles.scan.verify.file_scan import signature_of
+from esewatch import packing
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault, PagesScanned, Record
-from esewatch.scan.job import News, Task
-from esewatch.scan.results import Counts, Kind, Place, ScannedBadPage, ScanStep, Verdict
-from esewatch.scan.verify.file_scan import signature_of
 from esewatch.sources.files.file_search import Seen
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan.due_copies import GONE_SECONDS, CopyFileState, heir, stat_of
@@ -29,14 +29,14 @@ class CopyPasses:
         """Restore the result of `positions`; one that is not understood is dropped."""
         for path, value in positions.items():
             try:
-                self.files[path] = names.unpack(value, CopyFileState)
+                self.files[path] = packing.unpack(value, CopyFileState)
             except (msgspec.MsgspecError, UnicodeError):
                 continue
 
     def positions(self) -> dict[str, bytes | None]:
         """Positions that have changed since the last call; None drops a path."""
         changed = {
-            path: names.pack(self.files[path]) if path in self.files else None
+            path: packing.pack(self.files[path]) if path in self.files else None
             for path in sorted(self._changed)
         }
         self._changed.clear()

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from esefiles.scan.job import Task
+from esefiles.scan.results import Place
 from esewatch.config.calendar import Opening
 from esewatch.fold.databases.integrity import (
     known_bad_pages,
@@ -14,8 +16,6 @@ from esewatch.fold.databases.integrity import (
 from esewatch.fold.identity.identity import database_label
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.state import UNLOCATED, State
-from esewatch.scan.job import Task
-from esewatch.scan.results import Place
 from esewatch.sources.files.file_search import Seen
 
 AT_ANY_TIME = Opening(-math.inf, math.inf)

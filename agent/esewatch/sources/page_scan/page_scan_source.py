@@ -15,17 +15,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from esefiles.base.globs import matches
+from esefiles.scan.job import Job, Task
+from esefiles.scan.results import FileResult
+from esefiles.scan.verify.file_scan import ScanOptions
 from esewatch.config import PageScan, Settings
 from esewatch.config.calendar import Opening, opening_at
 from esewatch.fold.identity.computers import label_of
 from esewatch.fold.identity.identity import database_label
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, SourceError, Unreadable
-from esewatch.scan.job import Job, Task
-from esewatch.scan.results import FileResult
-from esewatch.scan.verify.file_scan import ScanOptions
 from esewatch.sources.files.file_search import Seen, look
-from esewatch.sources.files.globs import matches
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan import due_copies
 from esewatch.sources.page_scan.child_process import LATE_SECONDS, PROGRAM, Crashes, ScanProcess

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from esefiles.pages.checksum import diagnose
+from esefiles.pages.layout import offset_of
 from eselab.disk.disk import Disk, RealDisk, SimDisk
 from eselab.storage import node
 from eselab.storage.btree import BTree, TreeError
 from eselab.storage.node import EMPTY, SPACE_TREE
 from eselab.storage.store import Store, Transaction
 from eselab.storage.tables.space import EXTENT, Space, Survey, extent_of, waiting_of
-from esewatch.ese.pages.checksum import diagnose
-from esewatch.ese.pages.layout import offset_of
+from tests.esefiles.scan.scanning import scan
 from tests.eselab.page_sizes import SIZES
-from tests.scan.scanning import scan
 from tests.support.each import of_each
 
 NAME = "a.edb"

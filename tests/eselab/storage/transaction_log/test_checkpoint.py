@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from esefiles.pages.header import NotDatabase, parse_header
 from eselab.disk.disk import SimDisk
 from eselab.storage.transaction_log.checkpoint import Checkpoint, CheckpointError
 from eselab.storage.transaction_log.log import begin_of
-from esewatch.ese.pages.header import NotDatabase, parse_header
 from tests.support.each import of_each
 
 NAME = "E00.chk"

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from esefiles.pages.header import NotDatabase, parse_header
 from eselab.disk.disk import Disk, SimDisk
 from eselab.disk.log_file import GENERATION_BYTES, HEADER_BYTES
 from eselab.storage.transaction_log.log import (
@@ -17,7 +18,6 @@ from eselab.storage.transaction_log.log import (
     generation_of,
     records,
 )
-from esewatch.ese.pages.header import NotDatabase, parse_header
 
 SIGNATURE = 77
 BEGIN = GENERATION_BYTES + HEADER_BYTES

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from prometheus_client.core import Metric
 
+from esefiles.base.names import printable
 from esewatch.advice.checkdb import CheckdbJudgement
 from esewatch.advice.findings.details import OfInstances
 from esewatch.advice.forecast.forecast import Forecast
@@ -13,7 +14,6 @@ from esewatch.advice.statements import standing, standing_checks
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.fold.state.state import State
-from esewatch.names import printable
 
 
 def advice_families(

@@ -1,10 +1,10 @@
 """Backups of instances from logs of NTBACKUP, and slowing jobs, as metrics."""
 
+from esefiles.base.names import printable
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.fold.instances.backups import streamed
 from esewatch.fold.state.backup_jobs import BackupSet, latest_jobs, slow_jobs
 from esewatch.fold.state.state import Instance, State
-from esewatch.names import printable
 
 
 def add_sets(out: Samples, labels: Labels, instance: Instance) -> None:

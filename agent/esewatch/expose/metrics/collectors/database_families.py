@@ -11,6 +11,7 @@ it from waking anybody.
 from collections.abc import Collection, Mapping, Set
 from typing import NamedTuple
 
+from esefiles.base.names import printable
 from esewatch.advice.history.derived import Derived
 from esewatch.config import Window
 from esewatch.config.calendar import CALENDAR, opening_at
@@ -26,7 +27,6 @@ from esewatch.fold.state.state import (
     DamageKind,
     Database,
 )
-from esewatch.names import printable
 
 SCANS = ("checksum", "zeroing")
 OPERATIONS = ("read", "write")

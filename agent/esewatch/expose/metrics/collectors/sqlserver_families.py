@@ -4,11 +4,11 @@ Of a database of which any check was seen there are the errors of both kinds: of
 first check they begin with what it found, of the other one at 0.
 """
 
+from esefiles.base.names import printable
 from esewatch.config import Settings, rule_for
 from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.fold.state.checkdb_results import errors_left
 from esewatch.fold.state.state import State
-from esewatch.names import printable
 
 
 def add_sql_databases(out: Samples, state: State, settings: Settings) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from esefiles.base.units import size
 from esewatch.advice.base.finding import counted
 from esewatch.advice.base.staleness import DAY, two_windows
 from esewatch.config import (
@@ -15,7 +16,7 @@ from esewatch.config import (
     Settings,
     SourceSettings,
 )
-from esewatch.expose.formatting import duration, size
+from esewatch.expose.formatting import duration
 from esewatch.expose.pages.problems.problem import Problem, listed_names
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.identity.dropped_names import long_paths

@@ -1,0 +1,1 @@
+"""The commands `scan`, `check` and `header`."""

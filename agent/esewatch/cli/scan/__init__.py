@@ -1,1 +1,0 @@
-"""`esewatch scan`."""
