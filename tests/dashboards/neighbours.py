@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from esewatch.config import Settings
+from esewatch.config import NtbackupLogs, Settings, SqlserverLogs
 from esewatch.config.settings import DatabaseRule
 from esewatch.model import Feed, Reading, Record, Source
-from esewatch.sources.logs.ntbackup_log import ntbackup_log_source
-from esewatch.sources.logs.sqlserver_errorlog import sqlserver_errorlog_source
+from esewatch.sources.registry import build_source
 from tests.rules.quality.month import DAY, DAYS, END, HOUR, MINUTE, Month, at
 from tests.support.ntbackup_text import AFTER, BEFORE, job
 
@@ -87,8 +86,10 @@ def sql_server(computer: str) -> Month:
     with TemporaryDirectory() as folder:
         file = Path(folder, "ERRORLOG")
         file.write_text(_errorlog(), "utf-16")
-        source = sqlserver_errorlog_source("log", [str(file)], computer=computer, timezone="UTC")
-        records = read_all(source)
+        entry = SqlserverLogs(
+            type="sqlserver_errorlog", computer=computer, paths=[str(file)], timezone="UTC"
+        )
+        records = read_all(build_source(entry, Settings()))
     devices = (f"{computer}-lun1", f"{computer}-lun2")
     records += _reads(computer, devices)
     settings = Settings(databases=[DatabaseRule(match="sales", devices=list(devices))])
@@ -104,6 +105,6 @@ def ntbackup(computer: str) -> Month:
             text = job(AFTER if night == nights[-1] else BEFORE, begin)
             Path(folder, f"backup{night:02}.log").write_text(text, "utf-16")
         paths = [f"{folder}/backup*.log"]
-        source = ntbackup_log_source("log", paths, computer=computer, timezone="UTC")
-        records = read_all(source)
+        entry = NtbackupLogs(type="ntbackup_log", computer=computer, paths=paths, timezone="UTC")
+        records = read_all(build_source(entry, Settings()))
     return Month(computer, "NTBACKUP", records)

@@ -8,7 +8,6 @@ from esewatch.advice.base.finding import counted, listed
 from esewatch.advice.findings.lone_instances import LoneInstance
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
-from esewatch.config.settings import Disks
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import State
 
@@ -89,7 +88,7 @@ def _no_database(state: State, settings: Settings, *, live: bool) -> tuple[str, 
         if any(each.records for each in sources):
             return _UNNAMED, *_EXPORT
         return "no ESE event is in what was read", *_EXPORT
-    if all(isinstance(entry, Disks) for entry in settings.sources):
+    if not settings.watches:
         return "no source of events or counters is configured", *_DOCTOR
     if not any(each.up for each in sources):
         return "no source can be read", *_DOCTOR

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -289,6 +289,12 @@ SourceSettings = (
     | Kafka
 )
 """One input. `type` says how it is read."""
+SETTINGS_OF: dict[str, Any] = {
+    kind: struct
+    for struct in get_args(SourceSettings)
+    for kind in get_args(get_type_hints(struct)["type"])
+}
+"""By `type`."""
 FileSource = LogFiles | EseutilLogs | SqlserverLogs | NtbackupLogs | PageScan
 """One of `paths`."""
 
@@ -382,6 +388,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Names of computers that are gone for good."""
         told = self.computers.items()
         return [name for name, each in told if isinstance(each, Retired) and each.retired]
+
+    @property
+    def watches(self) -> bool:
+        """A source of events or counters is configured: disks alone name no database."""
+        return any(entry.type != "disks" for entry in self.sources)
 
     @functools.cached_property
     def matched(self) -> "Callable[[str, str], Match]":

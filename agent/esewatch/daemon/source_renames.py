@@ -12,9 +12,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from esefiles.base import names
-from esewatch.config import Kafka, PageScan, Settings, SourceSettings
+from esewatch.config import Settings, SourceSettings
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError, Source
+from esewatch.sources.registry import beside
 
 Build = Callable[[SourceSettings, Settings], Source]
 Positions = Mapping[str, Mapping[str, bytes]]
@@ -91,16 +92,6 @@ def moves(origins: Mapping[str, str], positions: Positions) -> Moves:
     return changes
 
 
-def _beside(entry: SourceSettings, settings: Settings) -> tuple[object, ...]:
-    """The settings that a source uses besides its own entry."""
-    if isinstance(entry, PageScan):
-        window = settings.windows.get(entry.window or "")
-        return (window, settings.pools, settings.computers, settings.computer_label)
-    if isinstance(entry, Kafka):
-        return (settings,)
-    return (settings.providers,)
-
-
 def prepare(
     old: Settings, new: Settings, running: Sequence[Source], positions: Positions, build: Build
 ) -> SourceChanges:
@@ -111,8 +102,7 @@ def prepare(
     same = {
         entry.name
         for entry in new.sources
-        if before.get(entry.name) == wanted[entry.name]
-        and _beside(entry, new) == _beside(entry, old)
+        if before.get(entry.name) == wanted[entry.name] and beside(entry, new) == beside(entry, old)
     }
     kept = {source.name: source for source in running if source.name in same}
     built: dict[str, Source] = {}

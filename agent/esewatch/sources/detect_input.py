@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 from esefiles.base.globs import GlobMatch, search
 from esefiles.base.names import reason_of
 from esewatch.config import Settings
+from esewatch.config.settings import SETTINGS_OF
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError, UnsupportedError
 from esewatch.sources.counters.blg.perfmon_blg import look
 from esewatch.sources.counters.perfmon_csv import zone_of_text
 from esewatch.sources.counters.perfmon_header import is_header_without_tag
 from esewatch.sources.files.follow import sniff
-from esewatch.sources.registry import KINDS, RecordSelection, kind_by_content
+from esewatch.sources.kind import RecordSelection
+from esewatch.sources.registry import build_source, kind_by_content
 
 COUNTER_LOGS = ("perfmon_csv", "perfmon_blg")
 """The kinds of inputs that are counter logs."""
@@ -165,7 +167,7 @@ def open_inputs(
         name = files[0] if len(files) == 1 else kind
         entry = _entry(kind, name, files, told)
         try:
-            opened.sources.append(KINDS[kind].open(entry, settings, wanted))
+            opened.sources.append(build_source(entry, settings, wanted))
             opened.files.append(files)
         except SourceError as error:
             errors.append(error)
@@ -174,7 +176,7 @@ def open_inputs(
 
 def _entry(kind: str, name: str, files: Sequence[str], told: Mapping[str, Any]) -> Any:
     """The settings of a source of these files, with the values of `told` that the kind has."""
-    settings = KINDS[kind].settings
+    settings = SETTINGS_OF[kind]
     known = {key: value for key, value in told.items() if key in settings.__struct_fields__}
     paths = [glob.escape(file) for file in files]
     return settings(type=kind, name=name, paths=paths, **known)

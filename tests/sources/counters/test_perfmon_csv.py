@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from esewatch.model import CountersSeen, Feed, Reading, Source, SourceError, Unreadable
 from esewatch.sources.counters.perfmon_csv import (
     PerfmonDecoder,
-    is_perfmon_text,
     perfmon_csv_source,
+    recognise,
 )
 from esewatch.sources.files.decoder import NO_ZONE
 from tests.sources.followed import Journal
@@ -431,9 +431,9 @@ def test_another_csv_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_logs_are_known_by_content() -> None:
-    assert is_perfmon_text(head(FREED).encode())
-    assert is_perfmon_text(b"\r\n" + head(FREED).encode())
-    assert not is_perfmon_text(b"a,b\n1,2\n")
+    assert recognise(head(FREED).encode())
+    assert recognise(b"\r\n" + head(FREED).encode())
+    assert not recognise(b"a,b\n1,2\n")
 
 
 def test_a_utf_16_log_is_read(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from esewatch.sources.logs.event_stream import (
     decoder_factory,
     event_stream_source,
     first_time,
-    recognise,
+    format_of,
 )
 from esewatch.sources.logs.formats.event_builder import EventOptions
 from tests.sources.followed import Journal
@@ -106,7 +106,7 @@ def test_no_bytes_ever_raise(start: bytes, rest: list[bytes]) -> None:
     try:
         decoder = decoder_factory(EventOptions(companions=True))("f", data, b"")
     except SourceError:
-        assert recognise(data) is None
+        assert format_of(data) is None
         return
     assert decoder.feed(data, final=True).consumed == len(data)
     assert decoder_factory(EventOptions())("f", data, decoder.save()) is not None
@@ -143,7 +143,7 @@ def test_a_stream_cut_off_anywhere_keeps_what_was_whole(name: str, data: st.Data
     ],
 )  # fmt: skip
 def test_the_format_is_told_by_the_first_lines(head: str, form: str | None) -> None:
-    assert recognise(head.encode()) == form
+    assert format_of(head.encode()) == form
 
 
 @pytest.mark.parametrize("line", [LINE, f"2007-06-21 03:14:15 ESE 703 {TEXT_703}"])

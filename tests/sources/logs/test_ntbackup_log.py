@@ -13,7 +13,6 @@ from esewatch.fold.state.backup_jobs import latest_jobs, slow_jobs
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, SetBackedUp, Source, SourceError, Unreadable
 from esewatch.sources.detect_input import kind_of
-from esewatch.sources.logs.ntbackup_log import ntbackup_log_source
 from esewatch.sources.registry import build_source
 from tests.sources.followed import open_input
 from tests.support.ntbackup_text import (
@@ -64,7 +63,8 @@ def _close_sources() -> Iterator[None]:
 
 
 def source(*paths: Path, **changes: Any) -> Source:
-    made = ntbackup_log_source("log", [str(path) for path in paths], **changes)
+    entry = NtbackupLogs(type="ntbackup_log", name="log", paths=list(map(str, paths)), **changes)
+    made = build_source(entry, Settings())
     _made.append(made)
     return made
 
@@ -317,8 +317,7 @@ def test_a_log_that_was_renamed_copied_and_written_over_counts_once(tmp_path: Pa
     first = write(tmp_path / "backup01.log", head() + ONE)
     folder = Folder(State(), Settings())
     folder.open_source("log", AT)
-    reader = ntbackup_log_source("log", [str(tmp_path / "backup*.log")])
-    _made.append(reader)
+    reader = source(tmp_path / "backup*.log")
 
     def total() -> tuple[float, int]:
         for batch in batches(reader, final=False):
@@ -388,7 +387,7 @@ def test_it_is_known_by_its_content_also_compressed(tmp_path: Path) -> None:
 
 def test_an_unknown_time_zone_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="time zone 'Mars' is not known here"):
-        ntbackup_log_source("log", [str(tmp_path)], timezone="Mars")
+        source(tmp_path, timezone="Mars")
 
 
 def test_lines_without_an_end_and_noise_are_passed_over(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Event, Source, SourceError, Unreadable
 from esewatch.sources.detect_input import kind_of
-from esewatch.sources.logs.sqlserver_errorlog import sqlserver_errorlog_source
 from esewatch.sources.registry import build_source
 from tests.sources.followed import open_input
 from tests.support.processor import processor_seconds
@@ -57,8 +56,11 @@ def _close_sources() -> Iterator[None]:
 
 
 def source(*paths: Path, **changes: Any) -> Source:
-    given = {"computer": "SQL01", **changes}
-    return kept(sqlserver_errorlog_source("log", [str(path) for path in paths], **given))
+    told = {"computer": "SQL01", **changes}
+    entry = SqlserverLogs(
+        type="sqlserver_errorlog", name="log", paths=list(map(str, paths)), **told
+    )
+    return kept(build_source(entry, Settings()))
 
 
 def kept(made: Source) -> Source:

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 
 from esewatch.advice.base.finding import Finding, not_heard
 from esewatch.config import Settings
-from esewatch.config.settings import WindowsLog
 from esewatch.fold.channels import hours_heard
 from esewatch.fold.channels.hearing import LOOKED_AT_SECONDS, Stretch, joined
 from esewatch.fold.identity.identity import computer_label, tier
@@ -180,7 +179,7 @@ def _starts_and_stops(instances: list[Instance]) -> tuple[list[float], list[floa
 
 def _live(state: State, settings: Settings) -> set[str]:
     """The computers whose own log is read on themselves, by a source that can read it."""
-    names = {each.name for each in settings.sources if isinstance(each, WindowsLog)}
+    names = {each.name for each in settings.sources if each.type == "windows_log"}
     sources = (state.sources[name] for name in names if name in state.sources)
     return {
         computer for each in sources if each.up and each.caught_up for computer in each.computers

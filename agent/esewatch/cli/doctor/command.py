@@ -39,7 +39,7 @@ from esewatch.cli.options import (
     load_settings,
 )
 from esewatch.cli.run.local import add_address_options
-from esewatch.config import FileSource, Kafka, LogFiles, Settings
+from esewatch.config import FileSource, Kafka, Settings
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
 from esewatch.fold.state.state import State
@@ -233,7 +233,7 @@ def _asked(settings: Settings, state: State) -> Mapping[str, str]:
     down = [
         each
         for each in settings.sources
-        if not (isinstance(each, LogFiles) and each.type == "evtx")
+        if each.type != "evtx"
         and (known := state.sources.get(each.name)) is not None
         and not known.up
     ]
@@ -253,9 +253,9 @@ def _files(
             known = state.sources.get(entry.name)
             records = known.records if known is not None else 0
             looks[entry.name] = functools.partial(of_files, entry, account, records)
-        elif isinstance(entry, Kafka):
+        elif entry.type == "kafka":
             looks[entry.name] = functools.partial(_of_kafka, entry)
-        if isinstance(entry, LogFiles) and entry.type == "evtx":
+        if entry.type == "evtx":
             sizes[entry.name] = functools.partial(lengths, entry, settings)
     found = look_all(looks, SECONDS)
     problems = [_hangs(name, "its files do not answer (a dead share?)") for name in found.hanging]

@@ -12,7 +12,7 @@ from esewatch.expose.pages.problems.source_problems import EMPTY_SECONDS
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch
-from esewatch.sources.registry import KINDS, build_source
+from esewatch.sources.registry import PROGRAMS, build_source
 
 SECONDS = 20.0
 """Time for all inputs together; the rest is left out."""
@@ -39,7 +39,7 @@ class KnownState:
         looks = {
             entry.name: functools.partial(self._source, entry)
             for entry in self._settings.sources
-            if not KINDS[entry.type].runs_programs
+            if entry.type not in PROGRAMS
         }
         self.unread = look_all(looks, seconds).hanging
         with self._lock:

@@ -15,30 +15,16 @@ from esewatch.cli.doctor.rights import (
     missing_rights,
     shell_word,
 )
-from esewatch.config import (
-    EseutilLogs,
-    FileSource,
-    LogFiles,
-    NtbackupLogs,
-    PageScan,
-    SourceSettings,
-    SqlserverLogs,
-)
+from esewatch.config import FileSource
 from esewatch.ese.counters.counter_feeds import object_kind
-from esewatch.ese.dates import DateOrder
 from esewatch.expose.pages.problems.database_problems import LOGMAN
 from esewatch.expose.pages.problems.problem import Problem, listed_names, quoted
-from esewatch.model import Event, SourceError
-from esewatch.sources.counters.blg.perfmon_blg import Look, look
-from esewatch.sources.counters.pdh_clock import contradicted, log_zone
-from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
-from esewatch.sources.counters.perfmon_header import PerfmonHeader, is_header, read_header
-from esewatch.sources.files.decoder import NO_ZONE, Decoder
+from esewatch.model import SourceError
+from esewatch.sources.counters.pdh_clock import contradicted
+from esewatch.sources.files.decoder import NO_ZONE
 from esewatch.sources.files.follow import sniff
-from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.decoder_state import read_decoder_state
-from esewatch.sources.logs.formats.event_builder import EventOptions
-from esewatch.sources.logs.sqlserver_errorlog import tells_offset
+from esewatch.sources.kind import Described
+from esewatch.sources.registry import describe
 
 MOST_FILES = 10_000
 """Files of a source that are counted."""
@@ -46,8 +32,6 @@ MOST_ASKED = 200
 """Files of which it is asked whether they may be read: the youngest."""
 MOST_MENDED = 8
 """Rights that one command gives."""
-BINARY = ("evtx", "perfmon_blg")
-"""Sources whose files are no text; what is in them tells the time in UTC or its zone."""
 _ZONE_COMMAND = "tzutil /g"
 
 
@@ -72,34 +56,35 @@ def of_files(entry: FileSource, account: Account, records: int) -> list[Problem]
     barred = _barred(entry, files, account)
     if barred:
         return [_no_permission(entry, barred, account)]
-    found = [*_absent(entry, files, records)]
-    head = _head(entry, files)
+    described = _described(entry, files)
     return [
-        *found,
-        *_time_zone(entry, files, head),
-        *_date_order(entry, files, head),
-        *_language(entry, files, head),
+        *_absent(entry, files, records),
+        *_time_zone(entry, files, described),
+        *_date_order(entry, files, described),
+        *_language(entry, files, described),
     ]
 
 
-def _head(entry: FileSource, files: Sequence[str]) -> bytes:
-    """The beginning of the youngest file, as UTF-8; empty where it cannot be read or is no text."""
-    if not files or isinstance(entry, PageScan | EseutilLogs) or entry.type in BINARY:
-        return b""
+def _described(entry: FileSource, files: Sequence[str]) -> Described:
+    """The beginning of the youngest file; nothing where it cannot be read or is of another kind,
+    which the source itself says."""
+    if not files or entry.type == "page_scan":
+        return Described()
     try:
-        return sniff(files[-1])[0]
+        head = sniff(files[-1])[0]
+        return describe(entry, files[-1], head) if head else Described()
     except SourceError:
-        return b""
+        return Described()
 
 
 def _absent(entry: FileSource, files: Sequence[str], records: int) -> Iterator[Problem]:
-    if files and not isinstance(entry, PageScan):
+    if files and entry.type != "page_scan":
         for path in entry.paths:
             folder = str(Path(path).parent)
             gone = not glob.has_magic(folder) and not _is_there(folder)
             if gone or (not glob.has_magic(path) and path not in files):
                 yield _nothing_at(entry, [path])
-    elif not files and isinstance(entry, PageScan):
+    elif not files and entry.type == "page_scan":
         # A snapshot comes and goes; one that was read was there.
         if not records:
             yield Problem(
@@ -186,10 +171,9 @@ def _no_permission(entry: FileSource, barred: Sequence[Right], account: Account)
     )
 
 
-def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
+def _time_zone(entry: FileSource, files: Sequence[str], described: Described) -> Iterator[Problem]:
     """Local times that are taken for UTC because no zone is configured, or the wrong one."""
-    remarks = _remarks(entry, files[-1], head) if head else []
-    if NO_ZONE in remarks:
+    if NO_ZONE in described.remarks:
         yield Problem(
             problem="time_zone_assumed",
             source=entry.name,
@@ -199,7 +183,7 @@ def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator
             setting=f"timezone: Europe/Berlin   # in the source {quoted(entry.name)}",
         )
     zone = getattr(entry, "timezone", None) or ""
-    if contradicted(zone) in remarks:
+    if contradicted(zone) in described.remarks:
         yield Problem(
             problem="time_zone_contradicted",
             source=entry.name,
@@ -210,17 +194,10 @@ def _time_zone(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator
         )
 
 
-def _date_order(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
+def _date_order(entry: FileSource, files: Sequence[str], described: Described) -> Iterator[Problem]:
     """Dates that can be read in two ways: none in the beginning of the file has a day above 12."""
-    if not head or not isinstance(entry, LogFiles) or entry.type != "event_stream":
-        return
-    try:
-        times, guessed = _times(entry, files[-1], head)
-        month_first = _times(entry, files[-1], head, "mdy")[0]
-    except SourceError:
-        return  # it is not text: the source itself says what it is
-    if guessed:
-        first, other = ("month", "dmy") if times == month_first else ("day", "mdy")
+    if described.assumed_order:
+        first, other = ("month", "dmy") if described.assumed_order == "mdy" else ("day", "mdy")
         yield Problem(
             problem="date_order_assumed",
             source=entry.name,
@@ -230,12 +207,11 @@ def _date_order(entry: FileSource, files: Sequence[str], head: bytes) -> Iterato
         )
 
 
-def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[Problem]:
+def _language(entry: FileSource, files: Sequence[str], described: Described) -> Iterator[Problem]:
     """A counter log with columns of which none is a counter of ESE as it is known here."""
-    logged = _logged(entry, files, head)
-    if logged is None or logged.feeds:
+    if not described.counters or described.feeds:
         return
-    objects = sorted({name for name, _ in logged.counters})
+    objects = sorted({name for name, _ in described.counters})
     foreign = [name for name in objects if "==>" in name and object_kind(name) is None]
     what = "none of its objects has an English name" if foreign else "no counter of ESE is in it"
     yield Problem(
@@ -250,71 +226,3 @@ def _language(entry: FileSource, files: Sequence[str], head: bytes) -> Iterator[
         if foreign
         else "",
     )
-
-
-def _logged(entry: FileSource, files: Sequence[str], head: bytes) -> Look | None:
-    """Counters of the youngest counter log; None where it has no counters, or is none."""
-    if isinstance(entry, LogFiles) and entry.type == "perfmon_blg" and files:
-        try:
-            found = look(files[-1])
-        except SourceError:
-            return None  # the source itself says what it is
-        return found if found.counters else None
-    header = _perfmon_header(entry, head)
-    if header is None:
-        return None
-    names = sorted({(column.object, column.counter) for column in header.columns})
-    return Look(names, any(column.feed for column in header.columns), None)
-
-
-def _perfmon_header(entry: FileSource, head: bytes) -> PerfmonHeader | None:
-    if not isinstance(entry, LogFiles) or entry.type != "perfmon_csv":
-        return None
-    whole = [line for line in head.split(b"\n")[:-1] if is_header(line)]
-    header = read_header(whole[0]) if whole else None
-    return header if header is not None and header.columns else None
-
-
-def _remarks(entry: SourceSettings, path: str, head: bytes) -> list[str]:
-    """Remarks on the times in the beginning of a file (`Batch.remarks`)."""
-    zone = getattr(entry, "timezone", None)
-    if isinstance(entry, NtbackupLogs):
-        return [] if zone else [NO_ZONE]
-    if isinstance(entry, SqlserverLogs):
-        return [] if zone or tells_offset(head) else [NO_ZONE]
-    if not isinstance(entry, LogFiles) or entry.type in BINARY:
-        return []
-    try:
-        return _decoder(entry, path, head, zone).feed(_lines(head), final=True).remarks
-    except SourceError:
-        return []  # it is not text: the source itself says what it is
-
-
-def _decoder(
-    entry: LogFiles, path: str, head: bytes, zone: str | None, order: DateOrder | None = None
-) -> Decoder:
-    if entry.type == "perfmon_csv":
-        return PerfmonDecoder(b"", computer="", zone=log_zone(zone), ese_only=True)
-    options = EventOptions(
-        computer=entry.computer or "",
-        timezone=zone,
-        date_order=entry.date_order or order,
-        companions=True,
-    )
-    return decoder_factory(options)(path, head, b"")
-
-
-def _lines(head: bytes) -> bytes:
-    return head[: head.rfind(b"\n") + 1]
-
-
-def _times(
-    entry: LogFiles, path: str, head: bytes, order: DateOrder | None = None
-) -> tuple[list[float | None], bool]:
-    """The times of the events in the beginning of a file. And whether day and month are in a usual
-    order that nothing proves."""
-    decoder = _decoder(entry, path, head, "UTC", order)
-    fed = decoder.feed(_lines(head), final=True)
-    state = read_decoder_state(decoder.save())
-    guessed = state is not None and state.maker.times.guessed
-    return [each.time for each in fed.records if isinstance(each, Event)], guessed

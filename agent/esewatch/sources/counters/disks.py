@@ -18,9 +18,11 @@ import psutil
 
 from esefiles.base.block_devices import BlockDevices, Mount
 from esefiles.base.names import printable, reason_of
+from esewatch.config import Disks, Settings
 from esewatch.ese.volumes import NOT_KNOWN, free_space
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
+from esewatch.sources.kind import RecordSelection
 
 OBJECT = "disks"
 MAX_VOLUMES = 1000
@@ -142,6 +144,10 @@ class Machine:
             return float(self._usage(point).free)
         except (OSError, RuntimeError, ValueError, psutil.Error):
             return NOT_KNOWN
+
+
+def open(entry: Disks, _settings: Settings, _wanted: RecordSelection) -> "DisksSource":
+    return DisksSource(entry.name, interval=entry.interval, computer=entry.computer or "")
 
 
 class DisksSource:

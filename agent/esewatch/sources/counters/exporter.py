@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from esefiles.base import crash
+from esewatch.config import Exporter, Settings
 from esewatch.ese.counters.counter_feeds import present
 from esewatch.fold.readings import grown
 from esewatch.model import (
@@ -31,6 +32,7 @@ from esewatch.sources.counters.exporter_map import VOLUME_INFO, Shown, is_instan
 from esewatch.sources.counters.exposition import BadLine, Sample, samples
 from esewatch.sources.counters.poll_timer import PollTimer, SampleClock
 from esewatch.sources.counters.scrape import Page, Target, scrape
+from esewatch.sources.kind import RecordSelection
 
 MAX_TIMEOUT = 10.0
 GRACE = 5.0
@@ -56,6 +58,24 @@ class Scraped(NamedTuple):
 
     batches: list[Batch]
     failure: str = ""
+
+
+def open(entry: Exporter, _settings: Settings, _wanted: RecordSelection) -> "ExporterSource":
+    login, interval = entry.basic_auth, entry.interval
+    target = Target(
+        url=entry.url,
+        timeout=min(interval, MAX_TIMEOUT),
+        username=login.username if login else "",
+        password_file=login.password_file if login else "",
+        ca_file=entry.ca_file or "",
+    )
+    computer = entry.computer or ""
+    try:
+        return ExporterSource(
+            entry.name, target, interval=interval, computer=computer, entries=entry.map
+        )
+    except SourceError as error:
+        raise SourceError(f"{entry.name}: {error}") from error
 
 
 class ExporterSource:

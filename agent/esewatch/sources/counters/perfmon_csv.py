@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from esewatch.config import LogFiles, Settings
 from esewatch.model import CountersSeen, Reading, Source, SourceError
 from esewatch.sources.counters.blg.buffers import buffer_size
 from esewatch.sources.counters.pdh_clock import (
@@ -25,6 +26,7 @@ from esewatch.sources.counters.perfmon_header import (
 )
 from esewatch.sources.files.decoder import NO_ZONE
 from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
+from esewatch.sources.kind import Described, RecordSelection
 
 _LONGEST_CELL = 40
 _NO_VALUE = -1.0
@@ -45,6 +47,32 @@ class CsvDecoderState(msgspec.Struct, array_like=True):
     width_told: bool = False
     told: set[int] = set()
     """Columns whose cells were reported as unreadable."""
+
+
+def open(entry: LogFiles, _settings: Settings, wanted: RecordSelection) -> Source:
+    return perfmon_csv_source(
+        entry.name,
+        entry.paths,
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        ese_only=wanted.ese_only,
+    )
+
+
+def recognise(head: bytes, _stored: bytes = b"") -> bool:
+    return any(is_header(line) for line in head.split(b"\n", 8)[:8])
+
+
+def describe(entry: LogFiles, _path: str, head: bytes) -> Described:
+    lines = head[: head.rfind(b"\n") + 1]
+    decoder = PerfmonDecoder(b"", computer="", zone=log_zone(entry.timezone), ese_only=True)
+    header = next(filter(is_header, lines.split(b"\n")), None)
+    columns = read_header(header).columns if header is not None else []
+    return Described(
+        decoder.feed(lines, final=True).remarks,
+        counters=sorted({(column.object, column.counter) for column in columns}),
+        feeds=any(column.feed for column in columns),
+    )
 
 
 def perfmon_csv_source(
@@ -79,11 +107,6 @@ def zone_of_text(head: bytes) -> tuple[str, int] | None:
     lines = (line for line in head.split(b"\n") if is_header(line))
     header = read_header(next(lines, b""))
     return None if header.west_seconds is None else (header.zone, header.west_seconds // 60)
-
-
-def is_perfmon_text(head: bytes) -> bool:
-    """Does a file that begins with `head` (UTF-8) look like a perfmon text log?"""
-    return any(is_header(line) for line in head.split(b"\n", 8)[:8])
 
 
 def _refuse_others(path: str, head: bytes) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from esefiles.base.globs import barring
 from esefiles.base.names import reason_of
+from esewatch.config import LogFiles, Settings
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Batch, FileTold, SourceError, Unreadable
 from esewatch.sources.evtx.evtx_file import (
@@ -26,9 +27,26 @@ from esewatch.sources.evtx.evtx_file import (
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.file_search import Room, all_unreadable, listed
 from esewatch.sources.files.file_time import AHEAD_SECONDS, FileTime
+from esewatch.sources.kind import RecordSelection
 
+_SIGNATURE: Final = b"ElfFile\0"
 _BATCH_RECORDS: Final = 2000
 _BATCH_BYTES: Final = 4 << 20
+
+
+def open(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> "EvtxSource":
+    return EvtxSource(
+        entry.name,
+        entry.paths,
+        providers=settings.providers,
+        companions=wanted.companions,
+        date_order=entry.date_order,
+        computer=entry.computer or "",
+    )
+
+
+def recognise(head: bytes, stored: bytes) -> bool:
+    return head.startswith(_SIGNATURE) or stored.startswith(_SIGNATURE)
 
 
 class EvtxSource:

@@ -25,7 +25,9 @@ from esewatch.sources.kafka.partition import (
     partition_journal,
 )
 from esewatch.sources.kafka.topics import SECONDS, CutOffError, Topics
+from esewatch.sources.kind import RecordSelection
 from esewatch.sources.log_limiter import LogLimiter
+from esewatch.sources.logs.formats.event_builder import EventOptions
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,21 @@ WAIT_SECONDS = 0.1
 LOOK_SECONDS = 60.0
 """The brokers are asked so often whether the topics are still the same, and a partition that cannot
 be opened is tried again."""
+
+
+def open(entry: Kafka, settings: Settings, wanted: RecordSelection) -> "KafkaSource":
+    options = EventOptions(
+        providers=tuple(settings.providers),
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        date_order=entry.date_order,
+        companions=wanted.companions,
+    )
+    return KafkaSource(entry, settings, MessageDecoder(options))
+
+
+def beside(_entry: Kafka, settings: Settings) -> object:
+    return settings
 
 
 class PartlyError(SourceError):

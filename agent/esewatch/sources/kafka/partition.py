@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from esewatch.config import Kafka, Settings
+from esewatch.config import Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import rebuilt
 from esewatch.fold.state.state import State
@@ -30,7 +30,7 @@ def every_journal(settings: Settings) -> list[Path]:
     """The daemon's own journal, then those of partitions that lie beside it. Raises PermissionError
     where the folder may not be read."""
     own = Path(settings.journal)
-    names = "|".join(re.escape(each.name) for each in settings.sources if isinstance(each, Kafka))
+    names = "|".join(re.escape(each.name) for each in settings.sources if each.type == "kafka")
     name = re.compile(rf"{re.escape(own.stem)}-({names})-\d+\.db", re.ASCII)
     found: list[Path] = []
     if names:

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from esefiles.base.names import reason_of
+from esewatch.config import EseutilLogs, Settings
 from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, is_output, runs
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.files.encodings import detect, to_utf8
@@ -26,6 +27,7 @@ from esewatch.sources.files.file_search import (
 )
 from esewatch.sources.files.file_set import REMEMBERED
 from esewatch.sources.files.raw_file import MovedError, read_at
+from esewatch.sources.kind import RecordSelection
 from esewatch.sources.logs.eseutil_records import Whose, bad_count, complaints, record_of
 
 MAX_BYTES = 16 << 20
@@ -55,8 +57,13 @@ class EseutilFileState(msgspec.Struct, array_like=True, forbid_unknown_fields=Tr
     """Everything was reported of it in this state."""
 
 
-def is_eseutil_text(head: bytes) -> bool:
-    """Does a file that begins with `head` (UTF-8) look like output of eseutil?"""
+def open(entry: EseutilLogs, _settings: Settings, _wanted: RecordSelection) -> "EseutilLogSource":
+    return EseutilLogSource(
+        entry.name, entry.paths, computer=entry.computer, database=entry.database or ""
+    )
+
+
+def recognise(head: bytes, _stored: bytes) -> bool:
     return is_output(head.decode("utf-8", "replace"))
 
 

@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from esewatch.config import LogFiles, Settings
 from esewatch.ese.dates import DateOrder
-from esewatch.model import Source, SourceError
-from esewatch.sources.files.decoder import Decoder, DecoderFactory, OrderKey
+from esewatch.model import Event, Source, SourceError
+from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.files.heard_times import KnownLogs
+from esewatch.sources.kind import Described, RecordSelection
 from esewatch.sources.logs.formats.columns import find_columns
 from esewatch.sources.logs.formats.csv_events import CsvEvents
 from esewatch.sources.logs.formats.decoder_state import DecoderState, Format, read_decoder_state
@@ -40,6 +42,46 @@ _JSON = re.compile(r"\[?\s*\{\s*(?:[\"}]|$)|\[\s*$")
 _XML = re.compile(r"<(?:\?xml|!DOCTYPE|!--|Events?[\s>])")
 _RECORD = re.compile(r"Record \d+\s*$")
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r\x1b"})
+
+
+def open(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> Source:
+    return event_stream_source(
+        entry.name,
+        entry.paths,
+        providers=settings.providers,
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        date_order=entry.date_order,
+        companions=wanted.companions,
+    )
+
+
+def recognise(head: bytes, _stored: bytes) -> bool:
+    return format_of(head) is not None
+
+
+def describe(entry: LogFiles, path: str, head: bytes) -> Described:
+    def fed(zone: str | None, order: DateOrder | None = None) -> tuple[Decoder, Fed]:
+        options = EventOptions(
+            computer=entry.computer or "",
+            timezone=zone,
+            date_order=entry.date_order or order,
+            companions=True,
+        )
+        decoder = decoder_factory(options)(path, head, b"")
+        return decoder, decoder.feed(head[: head.rfind(b"\n") + 1], final=True)
+
+    remarks = fed(entry.timezone)[1].remarks
+    decoder, read = fed("UTC")
+    state = read_decoder_state(decoder.save())
+    if state is None or not state.maker.times.guessed:
+        return Described(remarks)
+    month_first = _times(read) == _times(fed("UTC", "mdy")[1])
+    return Described(remarks, assumed_order="mdy" if month_first else "dmy")
+
+
+def _times(fed: Fed) -> list[float | None]:
+    return [each.time for each in fed.records if isinstance(each, Event)]
 
 
 def event_stream_source(
@@ -142,7 +184,7 @@ def first_time(options: EventOptions) -> OrderKey:
     return key
 
 
-def recognise(head: bytes) -> Format | None:
+def format_of(head: bytes) -> Format | None:
     """The format of a file by its first bytes (UTF-8); None when it is not text."""
     written = head.replace(b"\0", b"")  # a crash, or a log cut under its writer, leaves zeros
     controls = len(written) - len(written.translate(None, _CONTROLS))
@@ -167,7 +209,7 @@ def _made(
 ) -> Decoder:
     needles, logs = shared
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
-    form = kept.format if kept else recognise(head)
+    form = kept.format if kept else format_of(head)
     if kept:
         maker.restore(kept.maker)
     else:

@@ -4,11 +4,9 @@ They are UTF-16 or in a code page, in local time and in the language of Windows.
 ten of them and writes a new job over the oldest, so a name comes back with another text.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 
-from esewatch.ese.dates import DateOrder
+from esewatch.config import NtbackupLogs, Settings
 from esewatch.ese.programs import ntbackup
 from esewatch.ese.programs.ntbackup import (
     BackupTrouble,
@@ -24,6 +22,7 @@ from esewatch.fold.state.backup_jobs import follows
 from esewatch.model import SetBackedUp, Source, SourceError
 from esewatch.sources.files.decoder import NO_ZONE, Fed
 from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.kind import Described, RecordSelection
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
 
 CODE_PAGE = "cp1252"
@@ -35,38 +34,28 @@ _APART = 7200.0
 back in between. Where it differs more, day and month were mistaken."""
 
 
-def ntbackup_log_source(
-    name: str,
-    paths: Sequence[str],
-    *,
-    computer: str = "",
-    timezone: str | None = None,
-    date_order: DateOrder | None = None,
-    encoding: str | None = None,
-) -> Source:
-    """A source over logs of NTBACKUP named by `paths` (paths and globs).
-
-    `computer`: whose storage groups they are, else the one that each set names. `timezone`
-    (zoneinfo name): of its times, else UTC. `encoding`: Python's name of the code page.
-    Raises SourceError when the time zone is unknown.
-    """
+def open(entry: NtbackupLogs, _settings: Settings, _wanted: RecordSelection) -> Source:
+    """Raises SourceError when the time zone is unknown."""
     try:
-        Times(timezone)
+        Times(entry.timezone)
     except (KeyError, ValueError, OSError) as error:
-        raise SourceError(f"time zone {timezone!r} is not known here: {error}") from None
+        raise SourceError(f"time zone {entry.timezone!r} is not known here: {error}") from None
 
     def decoder(_path: str, head: bytes, saved: bytes) -> NtbackupDecoder:
-        times = Times(timezone, date_order)
-        code_page = encoding or CODE_PAGE
+        times = Times(entry.timezone, entry.date_order)
+        code_page = entry.encoding or CODE_PAGE
         times.learn(_dates(head, code_page))
-        return NtbackupDecoder(saved, times, computer=computer, code_page=code_page)
+        return NtbackupDecoder(saved, times, computer=entry.computer or "", code_page=code_page)
 
-    return FollowedFiles(name, paths, decoder)
+    return FollowedFiles(entry.name, entry.paths, decoder)
 
 
-def is_ntbackup_log(head: bytes) -> bool:
-    """Does a file that begins with `head` (UTF-8) look like a log of NTBACKUP?"""
+def recognise(head: bytes, _stored: bytes) -> bool:
     return ntbackup.is_log(_text(head, CODE_PAGE))
+
+
+def describe(entry: NtbackupLogs, _path: str, _head: bytes) -> Described:
+    return Described([] if entry.timezone else [NO_ZONE])
 
 
 def _dates(head: bytes, code_page: str) -> str:

@@ -7,16 +7,16 @@ start is the date of an old check, not a new one.
 """
 
 import re
-from collections.abc import Sequence
 
 import msgspec
 
+from esewatch.config import Settings, SqlserverLogs
 from esewatch.ese.companions.companion_table import Envelope, companion_event
-from esewatch.ese.dates import DateOrder
 from esewatch.ese.programs.checkdb import check_in_text
 from esewatch.model import Event, Source, SourceError
 from esewatch.sources.files.decoder import NO_ZONE, Fed
 from esewatch.sources.files.follow import FollowedFiles
+from esewatch.sources.kind import Described, RecordSelection
 from esewatch.sources.logs.event_stream import first_time
 from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError, leading_time
@@ -34,23 +34,11 @@ _PATH = re.compile(rb"\\MSSQL\d{2}(?:_\d\d)?\.([A-Za-z_#][\w#$]{0,15})\\MSSQL\\"
 _DEFAULT = "MSSQLSERVER"
 
 
-def sqlserver_errorlog_source(
-    name: str,
-    paths: Sequence[str],
-    *,
-    computer: str,
-    instance: str = "",
-    timezone: str | None = None,
-    date_order: DateOrder | None = None,
-    companions: bool = True,
-) -> Source:
-    """A source over ERRORLOG files named by `paths` (paths and globs); events 8957 and 5235.
-
-    `instance`: the name of a named instance, else what the log says. `timezone` (zoneinfo name):
-    of its times, else the offset that its head tells, else UTC. Without `companions` nothing
-    comes out. Raises SourceError without a computer, or when the time zone is unknown.
-    """
-    if not computer:
+def open(entry: SqlserverLogs, _settings: Settings, wanted: RecordSelection) -> Source:
+    """Events 8957 and 5235; without `companions` nothing comes out. Raises SourceError without a
+    computer, or when the time zone is unknown."""
+    name, paths, timezone = entry.name, entry.paths, entry.timezone
+    if not entry.computer:
         where = name if name in paths else f"{name}: {paths[0]}"
         raise SourceError(
             f"{where}: a log of SQL Server does not name its computer: give it as "
@@ -62,25 +50,24 @@ def sqlserver_errorlog_source(
         raise SourceError(f"time zone {timezone!r} is not known here: {error}") from None
 
     def decoder(_path: str, head: bytes, saved: bytes) -> ErrorlogDecoder:
-        times = Times(timezone, date_order)
+        times = Times(timezone, entry.date_order)
         times.learn(head.decode("utf-8", "replace"))
         return ErrorlogDecoder(
-            saved, times, computer=computer, instance=instance, told_zone=timezone is None,
-            companions=companions,
+            saved, times, computer=entry.computer, instance=entry.instance or "",
+            told_zone=timezone is None, companions=wanted.companions,
         )  # fmt: skip
 
-    order = first_time(EventOptions(timezone=timezone, date_order=date_order))
+    order = first_time(EventOptions(timezone=timezone, date_order=entry.date_order))
     return FollowedFiles(name, paths, decoder, order=order)
 
 
-def is_errorlog(head: bytes) -> bool:
-    """Does a file that begins with `head` (UTF-8) look like an ERRORLOG?"""
+def recognise(head: bytes, _stored: bytes) -> bool:
     return _LINE.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
-def tells_offset(head: bytes) -> bool:
-    """True if the head of an ERRORLOG (UTF-8), in any language, has its offset from UTC."""
-    return any(_offset_of(line) is not None for line in head.split(b"\n")[:HEAD_LINES])
+def describe(entry: SqlserverLogs, _path: str, head: bytes) -> Described:
+    offset = any(_offset_of(line) is not None for line in head.split(b"\n")[:HEAD_LINES])
+    return Described([] if entry.timezone or offset else [NO_ZONE])
 
 
 def _offset_of(line: bytes) -> int | None:

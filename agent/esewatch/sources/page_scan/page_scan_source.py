@@ -26,6 +26,7 @@ from esewatch.fold.identity.identity import database_label
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.files.file_search import Seen, look
+from esewatch.sources.kind import RecordSelection
 from esewatch.sources.logs.eseutil_records import Whose
 from esewatch.sources.page_scan import due_copies
 from esewatch.sources.page_scan.child_process import LATE_SECONDS, PROGRAM, Crashes, ScanProcess
@@ -47,6 +48,15 @@ NAMED: Final = 3
 MAX_TASKS: Final = 1000
 """Files in the job of one process."""
 BATCH_RECORDS: Final = 1000
+
+
+def open(entry: PageScan, settings: Settings, _wanted: RecordSelection) -> "PageScanSource":
+    return PageScanSource(entry, settings)
+
+
+def beside(entry: PageScan, settings: Settings) -> object:
+    window = settings.windows.get(entry.window or "")
+    return (window, settings.pools, settings.computers, settings.computer_label)
 
 
 class PageScanSource:

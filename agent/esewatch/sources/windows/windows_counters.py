@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from esewatch.config import Settings, WindowsCounters
 from esewatch.ese.counters.counter_feeds import paths
 from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
 from esewatch.sources.counters.perfmon_header import is_header
+from esewatch.sources.kind import RecordSelection
 from esewatch.sources.process import Child, pause
 
 _TYPEPERF: Final = ("typeperf",)
@@ -32,6 +34,14 @@ _NO_VALUE: Final = b'"-1"'
 def minutes_west() -> int:
     """Minutes from the local time of this machine to UTC, as a perfmon header has them."""
     return -time.localtime().tm_gmtoff // 60
+
+
+def open(
+    entry: WindowsCounters, _settings: Settings, _wanted: RecordSelection
+) -> "WindowsCountersSource":
+    return WindowsCountersSource(
+        entry.name, entry.counters, interval=entry.interval, computer=entry.computer or ""
+    )
 
 
 class WindowsCountersSource:

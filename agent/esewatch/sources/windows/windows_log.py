@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
+from esewatch.config import Settings, WindowsLog
 from esewatch.model import Batch, SourceError, Unreadable
+from esewatch.sources.kind import RecordSelection
 from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.process import Child, pause
 from esewatch.sources.windows.wevtutil import (
@@ -40,6 +42,15 @@ _DENIED = (
     "access denied: add the account of esewatch to the group Event Log Readers "
     "(net localgroup), then restart it"
 )
+
+
+def open(entry: WindowsLog, settings: Settings, wanted: RecordSelection) -> "WindowsLogSource":
+    options = EventOptions(
+        providers=tuple(settings.providers),
+        computer=entry.computer or "",
+        companions=wanted.companions,
+    )
+    return WindowsLogSource(entry.name, entry.channels, options, interval=entry.interval)
 
 
 class WindowsLogSource:

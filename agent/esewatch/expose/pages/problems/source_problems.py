@@ -10,8 +10,6 @@ from esefiles.base.units import size
 from esewatch.advice.base.finding import counted
 from esewatch.advice.base.staleness import DAY, two_windows
 from esewatch.config import (
-    Disks,
-    Kafka,
     PageScan,
     Settings,
     SourceSettings,
@@ -58,7 +56,7 @@ Readers, Performance Monitor Users, by number because their names are translated
 
 def of_sources(state: State, settings: Settings, now: float) -> Iterator[Problem]:
     """Problems of each source and channel, and of the clock of this machine (`now`)."""
-    if all(isinstance(entry, Disks) for entry in settings.sources):
+    if not settings.watches:
         yield Problem(
             problem="nothing_configured",
             sentence="no source of events or counters is configured, so no database is watched",
@@ -135,7 +133,7 @@ def _source(
             sentence=f"{size(source.backlog_bytes)} of it are not read yet: the data shown is old",
             needs_person=False,
         )
-    if isinstance(entry, PageScan):
+    if entry.type == "page_scan":
         yield from _snapshots(entry, source, settings, now)
     elif source.up and source.caught_up:
         yield from _records(entry, source, settings, now)
@@ -175,7 +173,7 @@ def _records(
     entry: SourceSettings, source: SourceState, settings: Settings, now: float
 ) -> Iterator[Problem]:
     if not source.records:
-        if not isinstance(entry, Disks | Kafka) and now - source.opened > EMPTY_SECONDS:
+        if entry.type not in ("disks", "kafka") and now - source.opened > EMPTY_SECONDS:
             yield _empty(entry)
         return
 

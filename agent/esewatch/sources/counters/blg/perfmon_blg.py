@@ -4,6 +4,7 @@ they are stored, not integrated from rates."""
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from esewatch.config import LogFiles, Settings
 from esewatch.model import Reading, Source, SourceError
 from esewatch.sources.counters.blg.blg_decoder import BlgDecoder
 from esewatch.sources.counters.blg.buffers import (
@@ -24,6 +25,7 @@ from esewatch.sources.files.file_identity import FilePosition, digest
 from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
 from esewatch.sources.files.text_file import HEAD, LONGEST, Lines, TextFile
+from esewatch.sources.kind import Described, RecordSelection
 
 _AHEAD: Final = 256 << 10
 """Bytes read and decoded at once."""
@@ -149,6 +151,25 @@ def _order(raw: RawFile, size: int) -> list[int]:
 
 
 NO_LOG: Final = "not a binary counter log of Performance Monitor (.blg)"
+
+
+def open(entry: LogFiles, _settings: Settings, wanted: RecordSelection) -> Source:
+    return perfmon_blg_source(
+        entry.name,
+        entry.paths,
+        computer=entry.computer or "",
+        timezone=entry.timezone,
+        ese_only=wanted.ese_only,
+    )
+
+
+def recognise(head: bytes, _stored: bytes) -> bool:
+    return is_binary_log(head)
+
+
+def describe(_entry: LogFiles, path: str, _head: bytes) -> Described:
+    found = look(path)
+    return Described(counters=found.counters, feeds=found.feeds)
 
 
 def perfmon_blg_source(
