@@ -98,14 +98,14 @@ class Site:
         """A daemon that has read what is there; its address."""
         settings = load(self.config)
         daemon = Daemon(settings, Journal(self.journal), build_sources(settings))
-        server = HttpServer(App(daemon), "127.0.0.1:0")
+        server = HttpServer(App(daemon.publisher), "127.0.0.1:0")
         server.start()
         thread = threading.Thread(target=daemon.run)
         thread.start()
         try:
             end = time.monotonic() + PATIENCE
             while not self._settled(daemon):
-                assert time.monotonic() < end, daemon.ready()[1]
+                assert time.monotonic() < end, daemon.publisher.ready()[1]
                 time.sleep(0.05)
             yield server.address
         finally:
@@ -116,9 +116,9 @@ class Site:
 
     def _settled(self, daemon: Daemon) -> bool:
         """All sources are read to their end, or cannot be."""
-        ready, why = daemon.ready()
+        ready, why = daemon.publisher.ready()
         return (ready or why.startswith("no source can be read")) and all(
-            not each.up or each.caught_up for each in daemon.overview().sources
+            not each.up or each.caught_up for each in daemon.publisher.overview().sources
         )
 
     def doctor(self, *options: str) -> tuple[int, list[dict[str, Any]]]:

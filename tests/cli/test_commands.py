@@ -214,7 +214,7 @@ def test_ack_and_forget_go_through_the_daemon_while_it_runs(
     config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     daemon = Daemon(Settings(), Journal(tmp_path / "journal.db"), [])
-    server = HttpServer(App(daemon), "127.0.0.1:0")
+    server = HttpServer(App(daemon.publisher), "127.0.0.1:0")
     server.start()
     thread = threading.Thread(target=daemon.run)
     thread.start()
@@ -258,7 +258,7 @@ def test_run_refuses_a_journal_and_an_address_in_use_in_one_line(
     assert "in use by another esewatch" in capsys.readouterr().err
     journal.close()
     other = Daemon(Settings(), Journal(tmp_path / "o.db"), [])
-    server = HttpServer(App(other), "127.0.0.1:0")
+    server = HttpServer(App(other.publisher), "127.0.0.1:0")
     server.start()
     arguments = ["run", "--config.file", str(config), "--web.listen-address", server.address]
     assert main(arguments) == 2

@@ -64,7 +64,7 @@ def test_what_is_not_known_is_not_said(rate: float, left: int, words: str) -> No
 def backlog(found: Daemon) -> list[float]:
     return [
         sample.value
-        for family in found.snapshot.collect()
+        for family in found.publisher.snapshot.collect()
         for sample in family.samples
         if sample.name == "esewatch_source_backlog_bytes"
     ]
@@ -79,15 +79,15 @@ def test_log_page_and_metric_tell_a_first_reading_and_end_with_it(
     def batches() -> Iterator[Batch]:
         for files in (10, 9, 8):
             yield left(files)
-            found._publish()
-            shown.append((found.ready()[1], backlog(found)))
+            found.publisher.publish()
+            shown.append((found.publisher.ready()[1], backlog(found)))
             clock.now += 10
         raise SourceError("the disk is gone")
 
     source = Scripted("logs", [])
     monkeypatch.setattr(source, "poll", batches)
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])
-    found._first_readings.clock = clock
+    found._shared.first_readings.clock = clock
     found._cycle()
     words = [
         "2 records, 90.0 MiB in 9 files left, 1.0 MiB a second, about 1 min 30 s",
@@ -99,5 +99,5 @@ def test_log_page_and_metric_tell_a_first_reading_and_end_with_it(
         (f"first reading of logs ({words[0]})", [90.0 * MIB]),
         (f"first reading of logs ({words[1]})", [80.0 * MIB]),
     ]
-    assert found._first_readings.words == {}, "it failed, and begins anew"
+    assert found._shared.first_readings.words == {}, "it failed, and begins anew"
     found.close()

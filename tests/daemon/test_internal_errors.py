@@ -43,10 +43,10 @@ def run(tmp_path: Path, *sources: Scripted) -> Daemon:
     thread.start()
     for source in sources:
         assert source.done.wait(PATIENCE)
-    wait_for("all is read", lambda: not found._unread())
+    wait_for("all is read", lambda: not found._shared.unread())
     found.stop()
     thread.join(PATIENCE)
-    found._publish()
+    found.publisher.publish()
     return found
 
 
@@ -189,7 +189,7 @@ def test_a_source_that_raises_goes_on_from_the_journal_in_a_new_one(tmp_path: Pa
     assert second.done.wait(PATIENCE)
     found.stop()
     thread.join(PATIENCE)
-    found._publish()
+    found.publisher.publish()
     assert first.done.is_set()
     assert second.restored == {"file": b"1"}
     assert figure(found, FOLD) == 5
@@ -202,7 +202,7 @@ def test_a_source_that_fails_again_and_again_is_asked_less_and_less(
 ) -> None:
     monkeypatch.setattr(loop, "RETRY_SECONDS", 100.0)
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", [])])
-    source = found._sources[0]
+    source = found._shared.sources[0]
     waits = []
     for _ in range(6):
         found._failed("a", "unexpected")
@@ -222,7 +222,7 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
     }[which]
     fail(monkeypatch, where, name, KeyError("odd"), *range(1, 1000))
     found = run(tmp_path, Scripted("a", [five()]))
-    found._publish()
+    found.publisher.publish()
     part = "metrics" if which == "families" else "advice"
     assert figure(found, "esewatch_internal_errors_total", part=part) >= 1
     assert figure(found, "esewatch_build_info") == 1
@@ -260,14 +260,14 @@ def test_a_database_of_which_no_view_can_be_made_costs_the_others_nothing(
     records = [event(700, at, at, database=each) for at, each in enumerate(good + odds, 1)]
     found = run(tmp_path, Scripted("a", [[batch(*records, position=b"1")]]))
     for _ in range(3):
-        found._publish()
-    shown = {each.database for each in found.overview().databases}
+        found.publisher.publish()
+    shown = {each.database for each in found.publisher.overview().databases}
     text = exposed(found)
     assert text.count("ese_database_info{") == 5 + 2 * (part != "metrics")
     assert text.count("ese_database_verdict{") == 5 + 2 * (part == "other")
     assert shown == {*good, *(odds if part == "advice" else [])}
     assert figure(found, FOLD) == 7
-    found._publish()
+    found.publisher.publish()
     assert figure(found, "esewatch_internal_errors_total", part=part) >= 2
     assert caplog.text.count(f"{part}: without odd1 of ex01: unexpected KeyError") == 1
     found.close()

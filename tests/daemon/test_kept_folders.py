@@ -65,7 +65,7 @@ def killed(folder: Path) -> State:
 def test_an_ack_is_answered_when_the_journal_of_the_partition_has_it(
     daemon: Daemon, tmp_path: Path
 ) -> None:
-    assert daemon.ack("ex01", LABEL, []).pages == 1
+    assert daemon.publisher.ack("ex01", LABEL, []).pages == 1
     state = killed(tmp_path)
     (entry,) = state.databases.values()
     assert known_bad_pages(entry, views_in(state, entry)) == []
@@ -74,7 +74,7 @@ def test_an_ack_is_answered_when_the_journal_of_the_partition_has_it(
 def test_a_forgotten_database_is_gone_from_the_journal_of_the_partition(
     daemon: Daemon, tmp_path: Path
 ) -> None:
-    daemon.forget("ex01", LABEL)
+    daemon.publisher.forget("ex01", LABEL)
     assert killed(tmp_path).databases == {}
 
 
@@ -86,20 +86,20 @@ def test_what_cannot_be_stored_there_is_no_success(
 
     monkeypatch.setattr(Journal, "commit", full)
     with pytest.raises(JournalError, match="disk is full"):
-        daemon.ack("ex01", LABEL, [17])
+        daemon.publisher.ack("ex01", LABEL, [17])
 
 
 def test_a_partition_is_not_caught_up_while_the_journal_of_the_daemon_takes_no_commits(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (source,) = daemon._sources
+    (source,) = daemon._shared.sources
     assert isinstance(source, Keeping)
     source.partition.fold(Batch(caught_up=True), {}, EPOCH)
 
     def full(*_: object) -> None:
         raise JournalError("database or disk is full")
 
-    monkeypatch.setattr(daemon._journal, "commit", full)
+    monkeypatch.setattr(daemon._shared.journal, "commit", full)
     assert not daemon._try_commit()
     assert not source.partition.folder.state.sources["fleet/0"].caught_up
 
@@ -107,20 +107,20 @@ def test_a_partition_is_not_caught_up_while_the_journal_of_the_daemon_takes_no_c
 def test_databases_of_a_partition_are_shown_when_its_first_reading_is_done(
     daemon: Daemon,
 ) -> None:
-    (source,) = daemon._sources
+    (source,) = daemon._shared.sources
     assert isinstance(source, Keeping)
-    daemon._folder.end_first_reading()
-    daemon._publish()
+    daemon._shared.folder.end_first_reading()
+    daemon.publisher.publish()
     assert shown(daemon) == ([], ["fleet", "fleet/0"])
 
     source.partition.fold(Batch(caught_up=True), {}, EPOCH)
-    daemon._publish()
+    daemon.publisher.publish()
     assert shown(daemon) == (["ex01"], ["fleet", "fleet/0"])
 
 
 def shown(daemon: Daemon) -> tuple[list[str], list[str]]:
     """Computers of databases with known bad pages, and sources, as the metrics have them."""
-    samples = [each for family in daemon.snapshot.collect() for each in family.samples]
+    samples = [each for family in daemon.publisher.snapshot.collect() for each in family.samples]
     pages = [each.labels["computer"] for each in samples if each.name == "ese_known_bad_pages"]
     sources = [each.labels["source"] for each in samples if each.name == "esewatch_source_up"]
     return sorted(set(pages)), sorted(sources)
@@ -129,16 +129,16 @@ def shown(daemon: Daemon) -> tuple[list[str], list[str]]:
 def test_what_a_damaged_journal_of_a_partition_lost_is_told_and_when_it_was_set_aside(
     daemon: Daemon, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (source,) = daemon._sources
+    (source,) = daemon._shared.sources
     assert isinstance(source, Keeping)
     known = source.partition.folder.state.sources["fleet/0"]
     begin(known, None)
     source.partition.fold(Batch(caught_up=True), {}, EPOCH)
 
     daemon._settle()
-    daemon._publish()
+    daemon.publisher.publish()
 
     assert caplog.messages[-1].startswith("fleet/0: not rebuilt: records from an unknown time to")
     assert known.rebuilt is not None
-    shown = daemon.snapshot.render()[0].decode()
+    shown = daemon.publisher.snapshot.render()[0].decode()
     assert "esewatch_journal_set_aside_timestamp_seconds 7.0" in shown

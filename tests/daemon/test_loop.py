@@ -83,7 +83,7 @@ def run(tmp_path: Path, *sources: Scripted) -> Daemon:
 
 
 def exposed(found: Daemon) -> str:
-    return found.snapshot.render()[0].decode()
+    return found.publisher.snapshot.render()[0].decode()
 
 
 def test_records_become_metrics_and_positions_survive_a_restart(tmp_path: Path) -> None:
@@ -101,12 +101,12 @@ class PublishesFirst:
     """A lock: when it is first taken, another thread, which did `ack`, has just published."""
 
     def __init__(self, daemon: Daemon) -> None:
-        self._lock, self._daemon, self._published = daemon._lock, daemon, False
+        self._lock, self._daemon, self._published = daemon._shared.lock, daemon, False
 
     def __enter__(self) -> None:
         if not self._published:
             self._published = True
-            self._daemon._publish()
+            self._daemon.publisher.publish()
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
@@ -117,21 +117,21 @@ def test_a_snapshot_made_right_before_a_batch_is_folded_does_not_delay_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", [])])
-    monkeypatch.setattr(found, "_lock", PublishesFirst(found))
+    monkeypatch.setattr(found._shared, "lock", PublishesFirst(found))
     found._take("a", batch(event(700, 0, 1)))
-    assert found._schedule.due(more=False)
+    assert found.publisher.schedule.due(more=False)
     found.close()
 
 
 def test_nothing_is_exposed_before_the_first_reading_is_done(tmp_path: Path) -> None:
     source = Scripted("a", [])
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])
-    assert found.ready() == (False, "first reading of a")
+    assert found.publisher.ready() == (False, "first reading of a")
     assert "esewatch_source_up" in exposed(found)
     assert "ese_events_total{" not in exposed(found)
     found.close()
     done = run(tmp_path, Scripted("a", [[batch(event(700, 0, 1), last=False), batch()]]))
-    assert done.ready() == (True, "")
+    assert done.publisher.ready() == (True, "")
     assert "ese_events_total{" in exposed(done)
     done.close()
 
@@ -141,7 +141,7 @@ def test_a_restart_with_an_added_source_goes_on_showing_what_was_shown(tmp_path:
     added = Scripted("added", [])
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [Scripted("a", []), added])
     assert "ese_passes_started_total{" in exposed(found)
-    assert found.ready() == (False, "first reading of added")
+    assert found.publisher.ready() == (False, "first reading of added")
     found.close()
     again = Daemon(Settings(), Journal(tmp_path / "j.db"), [added])
     assert "ese_passes_started_total{" in exposed(again), "of two sources one is left, unread"
@@ -160,7 +160,7 @@ def test_after_a_kill_within_the_first_reading_nothing_is_shown_until_it_is_done
         Settings(), Journal(tmp_path / "j.db"), [Scripted("b", []), Scripted("added", [])]
     )
     assert "ese_passes_started_total{" not in exposed(killed)
-    assert killed.ready() == (False, "first reading of b, added")
+    assert killed.publisher.ready() == (False, "first reading of b, added")
     killed.close()
     done = run(tmp_path, Scripted("b", [[batch()]]), Scripted("added", [[batch()]]))
     assert "ese_passes_started_total{" in exposed(done)
@@ -183,7 +183,7 @@ def test_a_journal_without_the_mark_of_a_first_reading_is_one_that_has_done_it(
     source = Scripted("a", [])
     old = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])
     old._take("a", batch(event(700, 0, 1), last=False))
-    old._folder.state.sources["a"].hides_databases = False
+    old._shared.folder.state.sources["a"].hides_databases = False
     assert old._try_commit()
     old.close()
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [source])
@@ -198,21 +198,21 @@ def test_a_source_that_a_reload_adds_to_the_first_reading_is_part_of_it(tmp_path
         running.built["added"] = Endless("added")
         running.reload(logs(added="/2"))
         assert running.built["added"].done.wait(PATIENCE)
-        running.daemon._publish()
+        running.daemon.publisher.publish()
         assert "ese_events_total{" not in exposed(running.daemon)
-        assert running.daemon.ready() == (False, "first reading of added")
+        assert running.daemon.publisher.ready() == (False, "first reading of added")
 
 
 def test_advice_is_exposed_and_is_that_of_the_status_page(tmp_path: Path) -> None:
     found = run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]]))
-    (advice,) = found.overview().advice
-    assert found.overview().databases[0].advice is advice
+    (advice,) = found.publisher.overview().advice
+    assert found.publisher.overview().databases[0].advice is advice
     action = f'ese_window_advice{{action="{advice.window.action}",'
     (line,) = [each for each in exposed(found).splitlines() if each.startswith(action)]
     assert line.endswith(" 1.0")
-    found.forget(advice.computer, advice.database)
+    found.publisher.forget(advice.computer, advice.database)
     assert "ese_window_advice{" not in exposed(found)
-    assert found.overview().advice == ()
+    assert found.publisher.overview().advice == ()
     found.close()
 
 
@@ -224,7 +224,7 @@ def test_a_large_farm_is_judged_at_once_though_nothing_comes(
     monkeypatch.setattr("esewatch.daemon.advisor.MOST", 2)
     quiet = Scripted("a", [[] for _ in range(20)])
     again = run(tmp_path, quiet)
-    assert len(again.overview().advice) == len(paths)
+    assert len(again.publisher.overview().advice) == len(paths)
     again.close()
 
 
@@ -233,16 +233,16 @@ def test_a_source_that_hands_out_two_batches_is_not_shown_as_behind_between_them
 ) -> None:
     shown: list[bool] = []
 
-    class Watched(Daemon):
+    class Watched(publisher.Publisher):
         def _make_snapshot(self) -> snapshot.Snapshot:
-            (source,) = self._folder.state.sources.values()
+            (source,) = self._shared.folder.state.sources.values()
             if not source.baseline:
                 shown.append(source.caught_up)
             return super()._make_snapshot()
 
     monkeypatch.setattr("esewatch.daemon.snapshot_schedule.PAUSE_SECONDS", 0.0)
     monkeypatch.setattr("esewatch.daemon.snapshot_schedule.SHARE", 0.0)
-    monkeypatch.setattr(f"{__name__}.Daemon", Watched)
+    monkeypatch.setattr("esewatch.daemon.loop.Publisher", Watched)
     polls: Script = [[batch(event(700, n, n), last=False), batch()] for n in range(5)]
     run(tmp_path, Scripted("a", polls)).close()
     assert len(shown) >= 4
@@ -259,7 +259,7 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
         state: State, settings: Settings, now: float, facts: AllDerived, **left_out: Any
     ) -> list[Metric]:
         if known:
-            said.append((bool(state.databases), known[0].ready()[0]))
+            said.append((bool(state.databases), known[0].publisher.ready()[0]))
         return snapshot.families(state, settings, now, facts, **left_out)
 
     class Knowing(Daemon):
@@ -272,7 +272,7 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]])).close()
 
     assert said[0] == (True, False)
-    assert known[0].ready() == (True, "")
+    assert known[0].publisher.ready() == (True, "")
 
 
 def test_figures_are_not_made_anew_while_nothing_comes(
@@ -301,10 +301,10 @@ def test_an_agent_none_of_whose_sources_can_be_read_is_not_ready_and_says_why(
     found = Daemon(Settings(), Journal(tmp_path / "j.db"), [gone])
     found._cycle()
     why = "no source can be read: a: /logs: No such file or directory"
-    assert found.ready() == (False, why)
+    assert found.publisher.ready() == (False, why)
     found._retry.clear()
     found._cycle()
-    assert found.ready() == (True, "")
+    assert found.publisher.ready() == (True, "")
     found.close()
 
 
@@ -324,15 +324,15 @@ def test_one_source_that_answers_or_gives_a_record_makes_the_agent_ready(tmp_pat
         found = Daemon(Settings(), Journal(tmp_path / f"{answers.name}.db"), sources)
         found._cycle()
         found._cycle()
-        assert found.ready() == (True, "")
-        assert not found._folder.state.sources["a"].up
+        assert found.publisher.ready() == (True, "")
+        assert not found._shared.folder.state.sources["a"].up
         found.close()
 
 
 def test_a_source_that_fails_is_down_and_holds_nobody_up(tmp_path: Path) -> None:
     broken = Scripted("broken", [SourceError("no such file: x"), ValueError("a defect")])
     found = run(tmp_path, broken, Scripted("good", [[batch(event(700, 0, 1))]]))
-    assert found.ready()[0]
+    assert found.publisher.ready()[0]
     assert 'esewatch_source_up{source="good"} 1.0' in exposed(found)
     found.close()
 
@@ -390,17 +390,17 @@ def test_the_page_of_a_database_is_that_of_the_overview_and_follows_each_command
 ) -> None:
     pages = [event(474, 9 * DAY + HOUR, n, fields={"page_number": n}) for n in (17, 18)]
     found = run(tmp_path, Scripted("a", [[batch(*pages)]]))
-    page = found.database("ex01", LABEL)
+    page = found.publisher.database("ex01", LABEL)
     assert page is not None
-    assert page is found.database("ex01", LABEL)
-    assert page.figures is found.overview().databases[0]
+    assert page is found.publisher.database("ex01", LABEL)
+    assert page.figures is found.publisher.overview().databases[0]
     assert [bad.page for bad in page.bad_pages] == [17, 18]
-    found.ack("ex01", LABEL, [17])
-    left = found.database("ex01", LABEL)
+    found.publisher.ack("ex01", LABEL, [17])
+    left = found.publisher.database("ex01", LABEL)
     assert left is not None
     assert [bad.page for bad in left.bad_pages] == [18]
-    found.forget("ex01", LABEL)
-    assert found.database("ex01", LABEL) is None
+    found.publisher.forget("ex01", LABEL)
+    assert found.publisher.database("ex01", LABEL) is None
     found.close()
 
 
@@ -411,14 +411,14 @@ def test_ack_and_forget_act_at_once_and_name_what_they_do_not_know(tmp_path: Pat
     bad = f'ese_known_bad_pages{{{labels},kind="uncorrectable"}}'
     assert f"{bad} 2.0" in exposed(found)
     with pytest.raises(EsewatchError, match="page 99"):
-        found.ack("ex01", LABEL, [99])
-    assert found.ack("", LABEL.upper(), [17]).pages == 1
+        found.publisher.ack("ex01", LABEL, [99])
+    assert found.publisher.ack("", LABEL.upper(), [17]).pages == 1
     assert f"{bad} 1.0" in exposed(found)
     with pytest.raises(EsewatchError, match="no database"):
-        found.forget("", "e:\\other.edb")
-    assert found.forget("ex01", LABEL)
+        found.publisher.forget("", "e:\\other.edb")
+    assert found.publisher.forget("ex01", LABEL)
     assert bad not in exposed(found)
-    assert not found.forget("ex02", LABEL)
+    assert not found.publisher.forget("ex02", LABEL)
     over = f'ese_finding{{{labels.replace("ex01", "ex02")},finding="known_bad_page"'
     assert f'{over},severity="critical"}} 0.0' in exposed(found)
     found.close()
@@ -438,10 +438,10 @@ def test_a_snapshot_that_was_begun_before_a_command_does_not_replace_the_one_aft
         return make(made, before)
 
     monkeypatch.setattr(snapshot.Snapshot, "of", slowly)
-    older = threading.Thread(target=found._publish)
+    older = threading.Thread(target=found.publisher.publish)
     older.start()
     assert begun.wait(PATIENCE)
-    command = threading.Thread(target=found.ack, args=("ex01", LABEL, [17]))
+    command = threading.Thread(target=found.publisher.ack, args=("ex01", LABEL, [17]))
     command.start()
     command.join(0.5)
     go_on.set()
@@ -701,19 +701,19 @@ def test_while_the_disk_is_full_the_agent_serves_and_tells(
     source = Endless("storm")
     source.gate.clear()
     with Running(tmp_path, Settings(), source) as running:
-        database = running.daemon._journal._db
+        database = running.daemon._shared.journal._db
         (pages,) = database.execute("PRAGMA page_count").fetchone()
         database.execute(f"PRAGMA max_page_count = {pages}")
         big = Unreadable(path="x" * 100_000, place="", reason="")
-        running.daemon._folder.fold("storm", Batch(unreadable=[big]))
-        running.daemon._pending["storm"] = {"big": bytes(100_000)}
+        running.daemon._shared.folder.fold("storm", Batch(unreadable=[big]))
+        running.daemon._shared.pending["storm"] = {"big": bytes(100_000)}
         source.gate.set()
         name = "esewatch_journal_commit_failures_total"
         wait_until(lambda: metric(running.daemon, name) >= 2)
         held = source.number
         with pytest.raises(EsewatchError, match="disk is full"):
             running.reload(Settings())
-        assert running.daemon.ready()[0] is False
+        assert running.daemon.publisher.ready()[0] is False
         assert source.number == held, "nothing more is read"
         database.execute("PRAGMA max_page_count = 1000000")
         wait_until(lambda: source.number > held + 10)
@@ -738,13 +738,13 @@ def test_while_the_journal_takes_no_commits_no_source_is_caught_up(tmp_path: Pat
             return all(f"{sample}{value}" in exposed(found) for sample in (*both, host))
 
         wait_until(lambda: shows("1.0"))
-        with found._lock:
-            found._journal._db.execute("PRAGMA query_only = 1")
+        with found._shared.lock:
+            found._shared.journal._db.execute("PRAGMA query_only = 1")
         told._polls.append([batch(event(704, 9, 2))])
         wait_until(lambda: shows("0.0"))
         assert metric(found, "esewatch_journal_commit_failures_total") >= 1
-        with found._lock:
-            found._journal._db.execute("PRAGMA query_only = 0")
+        with found._shared.lock:
+            found._shared.journal._db.execute("PRAGMA query_only = 0")
         wait_until(lambda: shows("1.0"))
         assert 'event_id="704",provider="ESE"} 1.0' in exposed(found)
 
@@ -764,7 +764,7 @@ def test_a_clock_that_jumps_drops_nothing_and_everything_is_right_again_after(
             wait_until(lambda jump=jump: f"jumped by {jump:+.0f} s" in caplog.text)  # type: ignore[misc]
         running.now = EPOCH + 10 * DAY
         wait_until(lambda: len(caplog.records) >= 5)
-        running.daemon._publish()
+        running.daemon.publisher.publish()
         after = [line for line in exposed(running.daemon).splitlines() if line.startswith("ese_")]
     assert after == before
 
@@ -780,7 +780,7 @@ def test_a_damaged_row_is_told_and_what_cannot_be_rebuilt_too(
     journal.close()
     again = Scripted("a", [[batch(event(704, DAY, 2), position=b"1")]])
     found = run(tmp_path, again)
-    wait_until(lambda: found.snapshot is not None)
+    wait_until(lambda: found.publisher.snapshot is not None)
     assert again.restored == {}
     assert 'event_id="704",provider="ESE"} 1.0' in exposed(found)
     assert 'event_id="700"' not in exposed(found)
@@ -844,7 +844,7 @@ def test_after_a_reload_and_a_new_begin_each_source_leaves_files_of_another_kind
     for change in ("reload", "new begin"):
         (tmp_path / f"{change} events.csv").write_text(EVENTS)
         (tmp_path / f"{change} counters.csv").write_text(COUNTERS)
-        for source in list(found._sources):
+        for source in list(found._shared.sources):
             unreadable = [each for read in source.poll(final=True) for each in read.unreadable]
             assert unreadable == [], (change, source.name)
             found._begin_anew(source)

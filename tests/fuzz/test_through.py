@@ -36,13 +36,14 @@ RUNBOOKS = Runbooks()
 
 def ese_text(daemon: Daemon) -> str:
     """What is exposed of the servers from the state alone: advice knows what was before, too."""
-    text = Snapshot.of(families(daemon._folder.state, daemon.settings, NOW)).render()[0].decode()
+    known = daemon._shared
+    text = Snapshot.of(families(known.folder.state, known.settings, NOW)).render()[0].decode()
     return "\n".join(line for line in text.splitlines() if line.startswith("ese_"))
 
 
 def check_metrics(daemon: Daemon) -> None:
-    daemon._publish()
-    text = daemon.snapshot.render()[0].decode("utf-8")
+    daemon.publisher.publish()
+    text = daemon.publisher.snapshot.render()[0].decode("utf-8")
     seen: Counter[tuple[str, frozenset[tuple[str, str]]]] = Counter()
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -51,17 +52,17 @@ def check_metrics(daemon: Daemon) -> None:
             seen[sample.name, frozenset(sample.labels.items())] += 1
     twice = [key for key, count in seen.items() if count > 1]
     assert twice == []
-    openmetrics = daemon.snapshot.render("application/openmetrics-text;version=1.0.0")[0]
+    openmetrics = daemon.publisher.snapshot.render("application/openmetrics-text;version=1.0.0")[0]
     assert openmetrics.endswith(b"# EOF\n")
 
 
 def check_pages(daemon: Daemon) -> None:
-    view = daemon.overview()
+    view = daemon.publisher.overview()
     json.loads(overview_json(view), parse_constant=pytest.fail)
-    found = [daemon.database(each.computer, each.database) for each in view.databases]
+    found = [daemon.publisher.database(each.computer, each.database) for each in view.databases]
     shown = [page for page in found if page is not None]
     pages = [
-        render_status(view, shown[:3], daemon.ready(), RUNBOOKS),
+        render_status(view, shown[:3], daemon.publisher.ready(), RUNBOOKS),
         render_computers(view),
         *(render_database(page, RUNBOOKS) for page in shown),
     ]
@@ -89,13 +90,14 @@ def check_through(folder: Path, seed: int) -> None:
         check_metrics(daemon)
     exposed = ese_text(daemon)
     check_pages(daemon)
-    assert daemon._internal_errors.counts == dict.fromkeys(daemon._internal_errors.counts, 0)
+    counts = daemon._shared.internal_errors.counts
+    assert counts == dict.fromkeys(counts, 0)
     assert not daemon._quarantine.path.exists()
     assert exposed
     daemon.close()
     again = Daemon(Settings(), Journal(path), [Scripted("a", [])], clock=lambda: NOW)
     assert ese_text(again) == exposed
-    assert again._journal.positions() == {"a": {"b\udcff": bytes([BATCHES - 1])}}
+    assert again._shared.journal.positions() == {"a": {"b\udcff": bytes([BATCHES - 1])}}
     again.close()
 
 

@@ -123,7 +123,7 @@ class Run:
         raise AssertionError
 
     def _shown(self, daemon: Daemon) -> dict[str, float]:
-        text = daemon.snapshot.render()[0].decode()
+        text = daemon.publisher.snapshot.render()[0].decode()
         shown = figures(
             {
                 (sample.name, frozenset(sample.labels.items())): sample.value

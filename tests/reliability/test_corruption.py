@@ -30,15 +30,15 @@ def settings(logs: Path) -> Settings:
 
 def read_once(daemon: Daemon) -> None:
     """All that is there now, stored."""
-    for source in list(daemon._sources):
+    for source in list(daemon._shared.sources):
         daemon._poll(source)
     assert daemon._try_commit()
 
 
 def shown(daemon: Daemon) -> dict[str, float]:
     """Its figures as they are exposed."""
-    daemon._publish()
-    text = daemon.snapshot.render()[0].decode()
+    daemon.publisher.publish()
+    text = daemon.publisher.snapshot.render()[0].decode()
     return figures(
         {
             (sample.name, frozenset(sample.labels.items())): sample.value
@@ -199,7 +199,7 @@ def test_damage_of_every_kind_many_times(
             folder = tmp_path / "journal"
             damaged(images[image], folder, damage, seed)
             daemon, found = read(folder, logs)
-            aside += daemon._journal.set_aside is not None
+            aside += daemon._shared.journal.set_aside is not None
             daemon.close()
             assert found == fresh, f"{name}, seed {seed}"
             shutil.rmtree(folder)

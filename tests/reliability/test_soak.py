@@ -42,7 +42,7 @@ def test_a_virtual_day_keeps_memory_files_and_figures(tmp_path: Path) -> None:
             server.tick()
             read_once(daemon)
             daemon._expire()
-            daemon._publish()
+            daemon.publisher.publish()
             if number % (TICKS // 24) == 0:
                 sizes.append(psutil.Process().memory_info().rss)
                 opened.append(psutil.Process().num_fds())
@@ -54,7 +54,7 @@ def test_a_virtual_day_keeps_memory_files_and_figures(tmp_path: Path) -> None:
             return {name: value for name, value in shown(daemon).items() if value} == expected
 
         wait_for("the true figures", right)
-        counts = daemon._internal_errors.counts
+        counts = daemon._shared.internal_errors.counts
         daemon.close()
     assert counts == dict.fromkeys(counts, 0)
     grown = sizes[-1] - sizes[len(sizes) // 4]

@@ -131,7 +131,7 @@ def views(case: str) -> Views:
         daemon = read_by_daemon(Path(CONFIGURATION), now)
         patch.setattr("time.time", lambda: now)
         said = ask("doctor", *options, "--format", "json")
-        databases = by_key(json.loads(overview_json(daemon.overview()))["databases"])
+        databases = by_key(json.loads(overview_json(daemon.publisher.overview()))["databases"])
         return Views(
             as_json, text, report, html.unescape(page), shown_by(daemon), databases, said.out
         )

@@ -37,12 +37,12 @@ def read_by_daemon(configuration: Path, now: float) -> Daemon:
         thread = threading.Thread(target=daemon.run)
         thread.start()
         for _ in range(int(PATIENCE / 0.01)):
-            if daemon.ready()[0]:
+            if daemon.publisher.ready()[0]:
                 break
             thread.join(0.01)
         daemon.stop()
         thread.join(PATIENCE)
-        assert daemon.ready()[0]
+        assert daemon.publisher.ready()[0]
         assert not thread.is_alive()
         for source in sources:
             source.close()
@@ -64,11 +64,11 @@ class Shown(NamedTuple):
 
 def shown_by(daemon: Daemon) -> Shown:
     """All views of an agent but its lists."""
-    view = daemon.overview()
-    known = (daemon.database(each.computer, each.database) for each in view.databases)
+    view = daemon.publisher.overview()
+    known = (daemon.publisher.database(each.computer, each.database) for each in view.databases)
     page = render_status(view, [each for each in known if each], (True, ""), Runbooks())
     metrics: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-    for family in text_string_to_metric_families(daemon.snapshot.render()[0].decode()):
+    for family in text_string_to_metric_families(daemon.publisher.snapshot.render()[0].decode()):
         for sample in family.samples:
             metrics.setdefault(sample.name, []).append((sample.labels, sample.value))
     return Shown(html.unescape(page), by_key(map(advice_object, view.advice)), metrics)

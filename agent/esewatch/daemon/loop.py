@@ -17,17 +17,14 @@ from pathlib import Path
 
 from esefiles.base import crash
 from esewatch.config import Settings
-from esewatch.daemon.advisor import Advisor
-from esewatch.daemon.agent_health import AgentHealth, TakenUp, rebuilt_sentence
-from esewatch.daemon.internal_errors import InternalErrors
-from esewatch.daemon.page_cache import PageCache
+from esewatch.daemon.agent_health import TakenUp, rebuilt_sentence
 from esewatch.daemon.poller import Poller
-from esewatch.daemon.publisher import Publisher, hides_databases
+from esewatch.daemon.publisher import Publisher
 from esewatch.daemon.reload_queue import ReloadQueue
-from esewatch.daemon.snapshot_schedule import NEVER, SnapshotSchedule
+from esewatch.daemon.shared import Shared, hides_databases
+from esewatch.daemon.snapshot_schedule import NEVER
 from esewatch.daemon.source_renames import Build, digests, moves, predecessors, prepare, show
 from esewatch.expose.formatting import iso_time
-from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.fold.commands import succeed
 from esewatch.fold.folder import Folder
 from esewatch.fold.state import rebuilt
@@ -89,7 +86,7 @@ RELOAD_SECONDS = 10.0
 HANGS = "does not answer"
 
 
-class Daemon(Publisher):
+class Daemon:
     """Wires sources, fold, journal and views; `run` is the reading thread.
 
     For `reload`, `load` reads the settings again and `build` makes a source of them. Raises
@@ -107,35 +104,27 @@ class Daemon(Publisher):
         build: Build = build_source,
         web: TakenUp | None = None,
     ) -> None:
-        super().__init__()
-        self.settings = settings
-        self._journal = journal
-        self._sources = list(sources)
-        self._clock = clock
+        self._shared = Shared(settings, journal, sources, clock, web)
+        self.publisher = Publisher(self._shared, self.reload)
         self._load_settings = load or (lambda: settings)
         self._build = build
         self._stop = threading.Event()
         self._reload_queue, self._lines = ReloadQueue(), LogLimiter(log)
         self._remarked: set[tuple[str, str]] = set()
         """Sources and remarks on their times that were logged."""
-        self._health = AgentHealth(clock(), web)
-        self._internal_errors = InternalErrors(self._health.internal_errors)
         self._quarantine = Quarantine(journal.path.with_name(f"{journal.path.name}.set-aside"))
         self._in_a_row: dict[str, int] = {}
         """Source -> number of its unexpected failures in a row."""
-        self._pending: dict[str, dict[str, bytes | None]] = {}
         self._starts = Starts(journal.lock)
         self._poller = Poller()
         self._polls: dict[str, Generator[Batch | None, None, None]] = {}
         self._retry: dict[str, float] = {}
-        self._complaints, self._answered = {}, not sources
         self._commit_again = NEVER
         """Time at which a failed commit is retried."""
-        self._waiting, self._started = True, time.monotonic()
+        self._started = time.monotonic()
         self._expiry = Expiry(clock(), self._started)
-        self._schedule, self._advisor = SnapshotSchedule(), Advisor()
-        self._folder = self._begin(*load_or_rebuild(journal))
-        for name in self._starts.left_alone & self._folder.state.sources.keys():
+        self._shared.folder = self._begin(*load_or_rebuild(journal))
+        for name in self._starts.left_alone & self._shared.folder.state.sources.keys():
             self._failed(
                 name,
                 f"{MAX_STARTS} starts in a row ended while it was read, so it is left alone: take "
@@ -143,45 +132,44 @@ class Daemon(Publisher):
             )
             self._retry[name] = math.inf
         self._try_commit()  # the damage to rebuild, and a state to which a batch can be undone
-        self._page_cache: PageCache | None = None
-        self.snapshot = Snapshot(())
-        self._publish()
+        self.publisher.publish()
 
     def _begin(self, state: State, positions: Positions) -> Folder:
-        folder = Folder(state, self.settings)
-        wanted = {source.name: "" for source in self._sources} | digests(self.settings)
+        settings, sources = self._shared.settings, self._shared.sources
+        folder = Folder(state, settings)
+        wanted = {source.name: "" for source in sources} | digests(settings)
         known = {name: source.settings for name, source in state.sources.items()}
         origins = predecessors(wanted, known)
-        self._pending = moves(origins, positions)
+        self._shared.pending = moves(origins, positions)
         hides = hides_databases(state) or not (
             state.databases or any(not source.baseline for source in state.sources.values())
         )
         succeed(folder, origins, wanted)
-        aside = self._journal.set_aside
+        aside = self._shared.journal.set_aside
         if aside is not None:
             log.error(
                 "the journal was damaged and is set aside as %s: reading everything again", aside
             )
-        for source in self._sources:
+        for source in self._shared.sources:
             source.restore(positions.get(origins[source.name], {}))
-            opened = folder.open_source(source.name, self._clock())
+            opened = folder.open_source(source.name, self._shared.clock())
             opened.settings, opened.hides_databases = wanted[source.name], hides
             if aside is not None:
-                rebuilt.begin(opened, self._journal.salvaged.get(source.name))
-        show(self._sources, state, self._lock)
+                rebuilt.begin(opened, self._shared.journal.salvaged.get(source.name))
+        show(self._shared.sources, state, self._shared.lock)
         return folder
 
     def run(self) -> None:
         """Read until `stop`; commits everything that was folded before it returns."""
         while not self._stop.is_set():
             more = False
-            with self._internal_errors.held("other"):
+            with self._shared.internal_errors.held("other"):
                 self._take_up()
                 more = self._cycle()
             if not more:
                 self._stop.wait(POLL_SECONDS)
-        with contextlib.suppress(JournalError), self._lock:
-            self._commit()
+        with contextlib.suppress(JournalError), self._shared.lock:
+            self._shared.commit()
 
     def stop(self) -> None:
         """Ask the reading thread to end after the current batch."""
@@ -194,12 +182,12 @@ class Daemon(Publisher):
         `running`: the reading thread did not end, so the journal is closed by the end of the
         process: each batch is committed.
         """
-        for source in self._sources:
+        for source in self._shared.sources:
             self._close(source)
         self._poller.close()
         self._starts.end()
         if not running:
-            self._journal.close()
+            self._shared.journal.close()
 
     def _close(self, source: Source) -> None:
         """A source that does not answer keeps its thread until it answers, or the process ends."""
@@ -213,15 +201,15 @@ class Daemon(Publisher):
         EsewatchError with the reason. Called from any thread but the reading one."""
         try:
             self._reload_queue.give(self._load_settings, RELOAD_SECONDS)
-            self._health.reloaded(self._clock())
+            self._shared.health.reloaded(self._shared.clock())
         except Exception as error:
             crash.if_short(error)
             why = " ".join(str(error).split()) or type(error).__name__
             log.error("the configuration is refused: %s", why)
-            self._health.reload_failed()
+            self._shared.health.reload_failed()
             raise
         finally:
-            self._publish()
+            self.publisher.publish()
 
     def _take_up(self) -> None:
         """Apply new settings, if some wait: between two batches, when everything read is
@@ -230,8 +218,8 @@ class Daemon(Publisher):
         if settings is None:
             return
         try:
-            with self._lock:
-                self._commit()
+            with self._shared.lock:
+                self._shared.commit()
             self._change(settings)
         except EsewatchError as error:
             self._reload_queue.answer(error)
@@ -243,29 +231,29 @@ class Daemon(Publisher):
 
     def _change(self, new: Settings) -> None:
         """Apply new settings. Raises EsewatchError before anything has changed."""
-        old = self.settings
-        change = prepare(old, new, self._sources, self._journal.positions(), self._build)
-        if Path(os.path.realpath(new.journal)) != self._journal.path:
+        old, journal = self._shared.settings, self._shared.journal
+        change = prepare(old, new, self._shared.sources, journal.positions(), self._build)
+        if Path(os.path.realpath(new.journal)) != journal.path:
             log.warning("journal: %s takes effect at the next start", new.journal)
         for source in change.dropped:
             if (poll := self._polls.pop(source.name, None)) is not None:
                 poll.close()
             with contextlib.suppress(Exception):  # a defect of one source must not stop the others
                 self._close(source)
-            for known in (self._retry, self._complaints, self._poller.under_way):
+            for known in (self._retry, self._shared.complaints, self._poller.under_way):
                 known.pop(source.name, None)
-            self._first_readings.end(source.name)
-        with self._lock:
-            self._sources = change.sources
-            share_files(self._sources, new)
-            show(self._sources, self._folder.state, self._lock)
-            self.settings = new
-            self._folder.reconfigure(new)
-            hides = hides_databases(self._folder.state)
-            succeed(self._folder, change.origins, change.digests)
-            self._pending = change.moves
+            self._shared.first_readings.end(source.name)
+        with self._shared.lock:
+            self._shared.sources = change.sources
+            share_files(self._shared.sources, new)
+            show(self._shared.sources, self._shared.folder.state, self._shared.lock)
+            self._shared.settings = new
+            self._shared.folder.reconfigure(new)
+            hides = hides_databases(self._shared.folder.state)
+            succeed(self._shared.folder, change.origins, change.digests)
+            self._shared.pending = change.moves
             for name in change.fresh:
-                opened = self._folder.open_source(name, self._clock())
+                opened = self._shared.folder.open_source(name, self._shared.clock())
                 opened.settings, opened.hides_databases = change.digests[name], hides
         self._try_commit()
         counts = len(change.sources), len(change.fresh)
@@ -276,10 +264,10 @@ class Daemon(Publisher):
         if self._commit_again > time.monotonic() or (
             self._commit_again > NEVER and not self._try_commit()
         ):
-            self._publish_if_due()
+            self.publisher.publish_if_due(more=bool(self._polls))
             return False
         read = False
-        for source in self._sources:
+        for source in self._shared.sources:
             if self._commit_again > NEVER or self._stop.is_set() or self._reload_queue.waiting:
                 break
             if self._retry.get(source.name, NEVER) > time.monotonic():
@@ -288,14 +276,14 @@ class Daemon(Publisher):
                 more = self._poll(source)
             if more:
                 read = True
-                if self._schedule.due_in_a_stream:
-                    self._publish()
+                if self.publisher.schedule.due_in_a_stream:
+                    self.publisher.publish()
         self._expire()
         if time.monotonic() - self._started > REBUILD_SECONDS:
             self._settle()
-        if self._folder.changed:
+        if self._shared.folder.changed:
             self._try_commit()
-        self._publish_if_due()
+        self.publisher.publish_if_due(more=bool(self._polls))
         return read or self._reload_queue.waiting
 
     def _poll(self, source: Source) -> bool:
@@ -311,7 +299,7 @@ class Daemon(Publisher):
             brings = batch.records or batch.positions or batch.unreadable or batch.folded
             if brings or self._news(source, batch):
                 read = True
-                self._answered = self._answered or bool(batch.records or batch.folded)
+                self._shared.answered = self._shared.answered or bool(batch.records or batch.folded)
                 self._note_progress(source.name, batch)
                 self._take(source.name, batch)
                 if stored := self._try_commit():
@@ -323,10 +311,10 @@ class Daemon(Publisher):
         return read
 
     def _note_progress(self, name: str, batch: Batch) -> None:
-        if batch.caught_up or not self._folder.state.sources[name].baseline:
-            self._first_readings.end(name)
+        if batch.caught_up or not self._shared.folder.state.sources[name].baseline:
+            self._shared.first_readings.end(name)
         else:
-            self._first_readings.note(name, batch)
+            self._shared.first_readings.note(name, batch)
 
     def _take(self, name: str, batch: Batch) -> None:
         for piece in batch.unreadable:
@@ -335,19 +323,20 @@ class Daemon(Publisher):
             if (name, remark) not in self._remarked:
                 self._remarked.add((name, remark))
                 self._lines.warning(name, f"the times in {path} {remark}")
-        with self._lock:  # an `ack` between the two would commit records without their position
+        # An `ack` between the two would commit records without their position.
+        with self._shared.lock:
             set_aside = partial(self._set_aside, name, ", ".join(batch.paths or batch.positions))
             each = partial(self._starts.each, name, set_aside=set_aside)
             try:
-                self._folder.fold(name, batch, self._clock(), each)
+                self._shared.folder.fold(name, batch, self._shared.clock(), each)
             except Exception as error:  # the records are taken in, so their positions hold
-                self._internal_errors.note("fold", error)
-            self._folder.computers.tell(log.warning)
-            self._pending.setdefault(name, {}).update(batch.positions)
+                self._shared.internal_errors.note("fold", error)
+            self._shared.folder.computers.tell(log.warning)
+            self._shared.pending.setdefault(name, {}).update(batch.positions)
             # Not before: a snapshot that `ack` makes meanwhile would take the news for its own.
-            self._schedule.news()
-        while self._folder.set_aside:
-            source, record, why = self._folder.set_aside.pop(0)
+            self.publisher.schedule.news()
+        while self._shared.folder.set_aside:
+            source, record, why = self._shared.folder.set_aside.pop(0)
             self._quarantine.keep(source, record, why)
             kept = f"{type(record).__name__} set aside in {self._quarantine.path}"
             self._lines.warning(source, f"{kept}: {type(why).__name__}: {why}")
@@ -357,10 +346,10 @@ class Daemon(Publisher):
         known.append(iso_time(getattr(record, "time", None)))
         place = ", ".join(str(each) for each in known if each)
         why = EsewatchError(f"{MAX_ENDS} starts ended at this record ({place}; {files})")
-        self._folder.put_aside(self._folder.state.sources[name], record, why)
+        self._shared.folder.put_aside(self._shared.folder.state.sources[name], record, why)
 
     def _news(self, source: Source, batch: Batch) -> bool:
-        known = self._folder.state.sources[source.name]
+        known = self._shared.folder.state.sources[source.name]
         moved = (known.caught_up, known.backlog_bytes) != (batch.caught_up, batch.backlog_bytes)
         return not known.up or moved or known.baseline
 
@@ -369,8 +358,8 @@ class Daemon(Publisher):
         retried."""
         try:
             yield from self._poller.batches(source)
-            self._answered = True
-            self._complaints.pop(source.name, None)
+            self._shared.answered = True
+            self._shared.complaints.pop(source.name, None)
             self._in_a_row.pop(source.name, None)
         except SourceError as error:
             self._failed(source.name, str(error))
@@ -383,76 +372,79 @@ class Daemon(Publisher):
     def _begin_anew(self, source: Source) -> None:
         """Restart a source from the journal: its state after an unexpected failure is unknown. A
         source that fails again and again waits longer and longer (backoff)."""
-        self._internal_errors.counts["source"] += 1
+        self._shared.internal_errors.counts["source"] += 1
         failures = self._in_a_row.get(source.name, 0)
         self._in_a_row[source.name] = failures + 1
         self._retry[source.name] = time.monotonic() + pause(RETRY_SECONDS, failures)
-        entry = next((each for each in self.settings.sources if each.name == source.name), None)
+        settings = self._shared.settings
+        entry = next((each for each in settings.sources if each.name == source.name), None)
         if entry is None:
             return
-        with self._internal_errors.held("source"):
-            new = self._build(entry, self.settings)
-            new.restore(self._journal.positions().get(source.name, {}))
-            show([new], self._folder.state, self._lock)
-            self._sources[self._sources.index(source)] = new
-            share_files([new], self.settings)
+        with self._shared.internal_errors.held("source"):
+            new = self._build(entry, settings)
+            new.restore(self._shared.journal.positions().get(source.name, {}))
+            show([new], self._shared.folder.state, self._shared.lock)
+            self._shared.sources[self._shared.sources.index(source)] = new
+            share_files([new], settings)
             with contextlib.suppress(Exception):
                 source.close()
 
     def _failed(self, name: str, reason: str) -> None:
-        if self._complaints.get(name) != reason:
-            self._complaints[name] = reason
+        if self._shared.complaints.get(name) != reason:
+            self._shared.complaints[name] = reason
             self._lines.error(name, reason)
-            self._schedule.hurry()
-        self._first_readings.end(name)
-        with self._lock:
-            self._folder.source_failed(name)
+            self.publisher.schedule.hurry()
+        self._shared.first_readings.end(name)
+        with self._shared.lock:
+            self._shared.folder.source_failed(name)
         self._retry[name] = time.monotonic() + RETRY_SECONDS
 
     def _expire(self) -> None:
-        now, passed = self._clock(), time.monotonic()
+        now, passed = self._shared.clock(), time.monotonic()
         if jump := self._expiry.jumped(now, passed):
             log.warning("the clock of this machine jumped by %+.0f s", jump)
-            self._schedule.hurry()
+            self.publisher.schedule.hurry()
         elif self._expiry.due(passed):
-            with self._lock:
-                for folder in self._folders():
+            with self._shared.lock:
+                for folder in self._shared.folders():
                     folder.expire(now)
 
     def _settle(self) -> None:
         """Report the range that could not be rebuilt, when all sources have been read."""
-        with self._lock:
-            settled = [each for folder in self._folders() for each in folder.settle_rebuilt()]
+        with self._shared.lock:
+            folders = self._shared.folders()
+            settled = [each for folder in folders for each in folder.settle_rebuilt()]
         for known in settled:
-            self._schedule.hurry()
+            self.publisher.schedule.hurry()
             log.warning("%s: %s", known.name, rebuilt_sentence(known))
 
     def watch(self) -> None:
         """Mark a source that hangs as down. Called by another thread from time to time."""
-        with self._internal_errors.held("other"):
-            for name in self._poller.silent(HANG_SECONDS) & self._folder.state.sources.keys():
-                if self._complaints.get(name) != HANGS:
+        with self._shared.internal_errors.held("other"):
+            known = self._shared.folder.state.sources.keys()
+            for name in self._poller.silent(HANG_SECONDS) & known:
+                if self._shared.complaints.get(name) != HANGS:
                     self._failed(name, HANGS)
-                    self._publish()
+                    self.publisher.publish()
 
     def _try_commit(self) -> bool:
         """Commit; False when the disk refuses it: nothing more is read until a commit succeeds."""
         try:
-            with self._lock:
-                self._commit()
+            with self._shared.lock:
+                self._shared.commit()
         except JournalError as error:
-            if self._complaints.get("") != str(error):
-                self._complaints[""] = str(error)
+            if self._shared.complaints.get("") != str(error):
+                self._shared.complaints[""] = str(error)
                 log.error("%s; reading continues when it can be written", error)
             self._commit_again = time.monotonic() + RETRY_SECONDS
-            with self._lock:
-                for folder in self._folders():
+            with self._shared.lock:
+                for folder in self._shared.folders():
                     folder.nothing_read_on()
-            self._schedule.hurry()
+            self.publisher.schedule.hurry()
             return False
         if self._commit_again > NEVER:
             self._commit_again = NEVER
-            self._complaints.pop("", None)
+            self._shared.complaints.pop("", None)
             log.info("the journal can be written again: reading continues")
         return True
 

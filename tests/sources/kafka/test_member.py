@@ -104,11 +104,11 @@ def test_an_agent_whose_member_has_no_partition_is_ready(tmp_path: Path) -> None
     source = source_of(tmp_path, FakeConsumer())
     found = Daemon(source._settings, Journal(tmp_path / "journal.db"), [source])
     found._cycle()
-    assert found.ready() == (False, "first reading of fleet")
+    assert found.publisher.ready() == (False, "first reading of fleet")
     assign(source)
     found._cycle()
-    found._publish()
-    assert found.ready() == (True, "")
+    found.publisher.publish()
+    assert found.publisher.ready() == (True, "")
     found.close()
 
 

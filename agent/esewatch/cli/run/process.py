@@ -141,7 +141,7 @@ def run_daemon(options: argparse.Namespace) -> int:
     )
     prefix = _prefix(options.route_prefix, options.external_url)
     server = HttpServer(
-        App(daemon, web=web, prefix=prefix),
+        App(daemon.publisher, web=web, prefix=prefix),
         *(options.listen or ()),
         secure=web.tls if web else None,
         sockets=systemd_sockets() if options.systemd_socket else (),
@@ -150,7 +150,7 @@ def run_daemon(options: argparse.Namespace) -> int:
     try:
         server.start()
         url = options.external_url or f"{_external_url(server.addresses, web)}{prefix}"
-        daemon.external_url = url
+        daemon.publisher.external_url = url
         _say_where(server.addresses, prefix, web)
         log.info("the journal is %s", settings.journal)
         if not options.config:
