@@ -24,6 +24,7 @@ from esewatch.model import (
     UnsupportedError,
 )
 from esewatch.sources.detect_input import expand, open_inputs
+from esewatch.sources.files.follow import FollowedFiles
 
 SAID_ALIKE = 3
 """Pieces of one file with the same reason that have a line each."""
@@ -100,19 +101,22 @@ class Reader:
 
     def _told(self, source: Source, size: int, bar: "tqdm[Any]") -> Iterator[Batch]:
         """The batches of one input; `bar` and stderr show them."""
-        alike, before = _Alike(), bar.n
+        alike, before, read, told = _Alike(), bar.n, False, False
         try:
             for batch in source.poll(final=True):
                 for path, remark in batch.remarks:
                     self._remarks.setdefault(remark, {})[path] = None
                 bar.update(max(0, before + size - batch.backlog_bytes - bar.n))
                 for piece in batch.unreadable:
+                    told = isinstance(source, FollowedFiles)
                     self.unreadable.append(piece)
                     if alike.is_new(piece):
                         _say(f"unreadable: {piece}")
-                self._read = self._read or bool(batch.records)
+                read = read or bool(batch.records)
+                self._read = self._read or read
                 yield batch
-            self._read = True
+            # Of a text of which nothing but complaints came, nothing was read.
+            self._read = self._read or read or not told
         except SourceError as error:
             self._fail(error)
         finally:
@@ -141,8 +145,8 @@ class Reader:
 
     def status(self, *, wrong: bool = False) -> int:
         """Exit status of the whole reading; the rest is done where some inputs cannot be read."""
-        wrong = wrong or bool(self.unreadable)
-        return exit_status(any_read=self._read, unreadable=bool(self.errors), wrong=wrong)
+        unreadable = bool(self.errors or self.unreadable)
+        return exit_status(any_read=self._read, unreadable=unreadable, wrong=wrong)
 
 
 def _size_of(paths: Iterable[str]) -> int:

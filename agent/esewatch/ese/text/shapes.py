@@ -25,7 +25,10 @@ SHAPED: frozenset[int] = frozenset(
 
 
 def _add_pages(event_id: int, fields: Fields, pages: list[int]) -> None:
-    """Offset and size give the page exactly; only without them a number of the text does."""
+    """A page that the text names goes first, unless it may be that of another place; else offset
+    and size give it exactly."""
+    if len(pages) == 1 and event_id != 475:
+        fields.setdefault("page_number", pages[0])
     add_page_number(fields)
     if pages:
         fields.setdefault("page_number", pages[0])

@@ -4,8 +4,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from esewatch.sources.logs.formats.fields import FIELD_OF, Found, gather, integer, plain
-from esewatch.sources.logs.formats.times import looks_dated
+from esewatch.sources.logs.formats.fields import FIELD_OF, Found, gather, integer, labelled, plain
+from esewatch.sources.logs.formats.times import leading_time, looks_dated
+from esewatch.sources.logs.formats.words import words_of
 
 LABEL = re.compile(
     r"[ \t]*(?P<label>[^\W\d_][^:\n\t\d=]{0,30}?)[ \t]*"
@@ -16,6 +17,9 @@ _TIGHT = re.compile(
     r"(?P<label>[^\W\d_][^:\n\t\d=]{7,30}?)[ \t]*:(?P<value>[^\s:\\/][^\n]*)(?P<tight>)"
 )
 """The same of a label of several words, or a known one, before a number or a bracket."""
+_PAIR = re.compile(r"([A-Za-z]\w{1,30})=([^\n]*)")
+_QUOTES = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
+_FOLDER = re.compile(r"(?:[A-Za-z]:|\\\\)[^\"'“”«»]*\\\Z")
 _TIGHT_LABEL = 12
 """Letters of a label of which that is believed though it is not known."""
 
@@ -26,16 +30,10 @@ _INDENT = " " * 6
 
 _SEPARATOR = re.compile(r"\s*(?:={3,}|-{5,}|\*{3,}|#{3,})")
 _NUMBERED = re.compile(r"\s*Event\s?\[\d+\]:?\s*$")
-_STARTERS = frozenset(
-    {
-        *("logname", "eventtype", "eventid", "protokollname", "nomdujournal"),
-        *("nombrederegistro", "nomedolog", "nomeregistro"),
-    }
-)
+_STARTERS = frozenset({"eventid", *map(plain, words_of("type", "channel"))} - {"log"})
 _ORDER = ("logname", "source", "date", "eventid", "", "level", "", "", "computer")
 """Order of the labels in Event Viewer's "copy as text", in every language."""
 
-_LOCAL = {"data": "date", "ora": "time", "hora": "time", "uhrzeit": "time", "heure": "time"}
 _ABSENT = frozenset({"n/a", "-", "not available", "nicht zutreffend"})
 _EMBEDDED = re.compile(r"\s*(?:Event Xml|Ereignis-XML|XML de l[^:]*|XML de evento|XML evento)\s*:")
 _HEADER_LINES = 16
@@ -45,28 +43,46 @@ class Label(NamedTuple):
     name: str
     value: str
     indent: int
+    pair: bool = False
+    """`name=value`, as Splunk and WMI write it: the message may be followed by more of them."""
 
 
 @lru_cache(maxsize=128)
 def label_of(line: str) -> Label | None:
     """The label and value of a line; None when it is no labelled line."""
+    line = unquoted(line)
+    if (pair := _PAIR.match(line)) is not None:
+        return Label(labelled(pair[1]), pair[2].strip(), 0, pair=True)
     found = LABEL.match(line) or _TIGHT.match(line)
     if found is None:
         return None
-    name = plain(found["label"])
+    name = labelled(found["label"])
     is_tight = found.re is _TIGHT
     if is_tight and name not in FIELD_OF and len(found["label"]) < _TIGHT_LABEL:
         return None
-    return Label(
-        _LOCAL.get(name, name),
-        (found["value"] or found["tight"] or "").strip(),
-        found.start("label"),
-    )
+    value = (found["value"] or found["tight"] or "").strip()
+    return Label(name, _unbroken(value), found.start("label"))
+
+
+def unquoted(text: str) -> str:
+    """Without the marks with which a mail quotes each line."""
+    return _QUOTES.sub("", text) if text.lstrip()[:1] == ">" else text
+
+
+def _unbroken(text: str) -> str:
+    """Without the backslash with which some editors end a line; that of a folder stays."""
+    return text if _FOLDER.search(text) else text.removesuffix("\\").rstrip()
 
 
 def continues(line: str) -> bool:
     """True if it may be the rest of a line that `Format-List` wrapped, whatever it looks like."""
     return line.startswith(_INDENT) and not line.isspace()
+
+
+def is_date(line: str) -> bool:
+    """Is it nothing but a date and a time, with which Splunk begins a record?"""
+    time, rest = leading_time(line.strip())
+    return bool(time) and not rest
 
 
 def is_separator(line: str) -> bool:
@@ -88,6 +104,7 @@ class BlockHeader(NamedTuple):
     """Number of lines of the header; the message begins behind them."""
     message: str
     first: str
+    pairs: bool = False
 
 
 def read_header(lines: list[str]) -> BlockHeader | None:
@@ -103,6 +120,8 @@ def read_header(lines: list[str]) -> BlockHeader | None:
             labels[-1] = last._replace(value=f"{last.value}\n{line.strip()}".strip())
             continue
         label = label_of(line)
+        if label is None and count == 0 and is_date(line):
+            label = Label("date", line.strip(), 0, pair=True)
         if label is None and (not _NUMBERED.match(line) or labels):
             break
         count += 1
@@ -122,7 +141,7 @@ def read_header(lines: list[str]) -> BlockHeader | None:
         values: dict[str, object] = {}
         for label in labels:
             values.setdefault(label.name, label.value)
-        return BlockHeader(values, count, message, labels[0].name)
+        return BlockHeader(values, count, message, labels[0].name, labels[-1].pair)
     if _in_order(labels):
         values = {name: label.value for name, label in zip(_ORDER, labels, strict=False) if name}
         return BlockHeader(values, count, message, labels[0].name)
@@ -145,7 +164,7 @@ def _in_order(labels: list[Label]) -> bool:
 
 
 def read_block(text: str) -> Found | None:
-    lines = text.splitlines()
+    lines = unquoted(text).splitlines()
     header = read_header(lines)
     if header is None:
         return None
@@ -156,7 +175,7 @@ def read_block(text: str) -> Found | None:
     }
     _join_date(values)
     body = [header.message, *lines[header.lines :]]
-    message, trailing = _message(body)
+    message, trailing = _message(body, pairs=header.pairs)
     for name, value in trailing.items():
         values.setdefault(name, value)
     found = gather(values)
@@ -174,16 +193,22 @@ def _join_date(values: dict[str, object]) -> None:
         del values["time"]
 
 
-def _message(body: list[str]) -> tuple[str, dict[str, object]]:
-    """The message, and labels behind it as `Format-List` prints them (`Source  : NTDS ISAM`)."""
+def _message(body: list[str], *, pairs: bool) -> tuple[str, dict[str, object]]:
+    """The message, and labels behind it as `Format-List` prints them (`Source  : NTDS ISAM`), or
+    WMI (`SourceName=ESENT`)."""
     kept: list[str] = []
     trailing: dict[str, object] = {}
     for line in body:
         if _EMBEDDED.match(line):
             break
         label = label_of(line)
-        if label is not None and label.indent == 0 and _ALIGNED.match(line):
+        is_more = label is not None and (
+            label.pair and label.name in FIELD_OF
+            if pairs
+            else label.indent == 0 and _ALIGNED.match(line) is not None
+        )
+        if label is not None and is_more:
             trailing[label.name] = label.value
         elif not trailing:
-            kept.append(line.strip())
+            kept.append(_unbroken(line.strip()))
     return "\n".join(kept).strip(), trailing

@@ -17,6 +17,7 @@ from esewatch.sources.files.heard_times import HeardTimes
 from esewatch.sources.logs.formats.fields import Found, level_of
 from esewatch.sources.logs.formats.json.esewatch_json import OwnLine
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
+from esewatch.sources.logs.formats.unread import named_provider, sentence
 
 RECORD_LIMIT = 1 << 20
 """Longest record in bytes. An event of Windows has at most 64 KiB of text."""
@@ -65,6 +66,11 @@ class Harvest:
         )
         return fed, end - line
 
+    @property
+    def said(self) -> int:
+        """Records and complaints so far."""
+        return len(self.records) + len(self.unreadable) + self._left_out
+
     def remark(self, text: str, *, said: bool) -> None:
         if said and text not in self.remarks:
             self.remarks.append(text)
@@ -92,6 +98,8 @@ class Maker:
 
     def __init__(self, options: EventOptions) -> None:
         self.options = options
+        self.foreign = False
+        """The last record that was added or heard is one of another provider."""
         self.times = Times(options.timezone, options.date_order)
         self._told: list[str] = []
 
@@ -110,6 +118,7 @@ class Maker:
         """Add the event of `found` to the harvest. False when its provider is not wanted. Only text
         that is `certain` to be an event and cannot be read is complained of."""
         ours = is_ese_provider(found.provider, self.options.providers)
+        self.foreign = bool(found.provider) and not ours
         if not (ours or self.options.companions or not found.provider):
             self.hear(found, harvest)
             return False
@@ -143,6 +152,13 @@ class Maker:
         harvest.remark(NO_YEAR, said=self.times.yearless)
         harvest.records.append(event)
         return True
+
+    def tell_unread(self, text: bytes, offset: int, harvest: Harvest, said: int) -> None:
+        """Complain of a record of an ESE provider of which nothing was `said`."""
+        if harvest.said == said and not self.foreign:
+            provider = named_provider(text.decode("utf-8", "replace"), self.options.providers)
+            if provider:
+                harvest.complain(offset, sentence(provider))
 
     def hear(self, found: Found, harvest: Harvest) -> None:
         """Note the time of a record of another provider."""

@@ -1,5 +1,6 @@
 """The fields of a record under the many names collectors, tools and languages give them."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import msgspec
 
 from esewatch.model import Level
+from esewatch.sources.logs.formats.words import words_of
 
 _LEVELS: dict[str, Level] = {
     "0": "information", "1": "critical", "2": "error", "3": "warning", "4": "information",
@@ -28,6 +30,7 @@ _SPELT = {
 
 
 _LONGEST_KEPT = 64
+_HEX = re.compile(r"0x([0-9a-fA-F]{1,8})")
 
 
 class Found(msgspec.Struct, gc=False):
@@ -65,46 +68,41 @@ def integer(value: object) -> int | None:
     return None
 
 
-_NAMES: Mapping[str, tuple[str, ...]] = {
+_COLLECTORS: Mapping[str, tuple[str, ...]] = {
     "provider": (
         "winlogprovidername", "winlogsourcename", "providername", "sourcename", "eventsource",
-        "eventprovider", "source", "provider", "quelle", "fuente", "origen", "origine", "origem",
-        "fonte",
+        "eventsourcename", "eventprovider", "source", "provider",
     ),
     "event_id": (
-        "winlogeventid", "eventid", "eventcode", "eventidid", "winlogeventidentifierid", "id",
-        "instanceid", "eventidentifier", "ereignisid", "iddelévénement", "iddelevento",
-        "iddoevento", "identificaçãodoevento", "idevento",
+        "winlogeventid", "eventid", "eventcode", "eventidid", "winlogeventidentifierid",
+        "externalid", "id", "instanceid", "eventidentifier",
     ),
     "time": (
-        "timecreated", "eventtime", "systemtime", "timegenerated", "timestamp", "dateandtime",
-        "time", "date", "timewritten", "timereceived", "datum", "datumunduhrzeit", "fecha",
+        "timecreated", "eventtime", "systemtime", "eventtimestamp", "timegenerated",
+        "timegeneratedutc", "timecreatedutc", "rt", "devtime", "localtime", "timestamp",
+        "datetime", "dateandtime", "time", "date", "timewritten", "timereceived",
     ),
     "computer": (
-        "winlogcomputername", "computername", "machinename", "computer", "hostname", "host",
-        "ordinateur", "equipo", "computador",
+        "winlogcomputername", "computername", "machinename", "dhost", "computer", "hostname",
+        "resource", "host", "hostidentifier",
     ),
     "channel": (
-        "winlogchannel", "winloglogname", "channel", "logname", "eventlog", "logfile", "log",
-        "protokollname", "nomdujournal", "nombrederegistro", "nomeregistro", "nomedolog",
+        "winlogchannel", "winloglogname", "channel", "logname", "eventlog", "logfile",
+        "agentlogfile", "log",
     ),
     "record_id": (
         "winlogrecordid", "winlogrecordnumber", "eventrecordid", "recordid", "recordnumber",
         "index",
     ),
     "level": (
-        "leveldisplayname", "leveltext", "winloglevel", "level", "entrytype", "loglevel",
-        "eventtype", "type", "severity", "ebene", "niveau", "nivel", "livello", "nível",
+        "leveldisplayname", "eventlevelname", "leveltext", "winloglevel", "level", "entrytype",
+        "loglevel", "eventtype", "type", "severity",
     ),
     "message": (
         "message", "renderedmessage", "rendereddescription", "fullmessage", "description",
-        "renderinginfomessage", "eventmessage", "msg", "shortmessage", "beschreibung",
-        "descripción", "descrizione", "descrição",
+        "renderinginfomessage", "eventmessage", "msg", "shortmessage",
     ),
 }  # fmt: skip
-
-FIELD_OF = {name: field for field, names in _NAMES.items() for name in names}
-"""Field of each known column, key or label, in the spelling of `plain`."""
 
 
 def plain(name: str) -> str:
@@ -117,6 +115,25 @@ def _plain(name: str) -> str:
 
 
 _kept_plain = lru_cache(maxsize=2048)(_plain)
+
+_DATED = {
+    **{plain(word): "date" for word in words_of("time")},
+    **{plain(word): "time" for word in words_of("clock")},
+}
+_IN_WORDS = {"time": (), "level": ("type", "level")}
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    field: tuple(dict.fromkeys((*names, *map(plain, words_of(*_IN_WORDS.get(field, (field,)))))))
+    for field, names in _COLLECTORS.items()
+}
+FIELD_OF = {name: field for field, names in _NAMES.items() for name in names}
+"""Field of each known column, key or label, in the spelling of `plain`."""
+
+
+def labelled(name: str) -> str:
+    """The plain spelling of a label or column. A word for the date or the time of day, which may be
+    a key of anything in JSON, becomes `date` or `time`."""
+    name = plain(name)
+    return name if name in RANK else _DATED.get(name, name)
 
 
 def _text(value: object) -> object:
@@ -133,6 +150,18 @@ def _condensed(value: object) -> int | None:
     return None if number is None else number & 0xFFFF
 
 
+def _event_id(value: object) -> int | None:
+    """An event id, which dcdiag prints with its severity, in hexadecimal."""
+    if isinstance(value, str) and (found := _HEX.fullmatch(value.strip())):
+        return int(found[1], 16) & 0xFFFF
+    return integer(value)
+
+
+def _utc(value: object) -> object:
+    """A time whose column says that it is UTC."""
+    return f"{value} UTC" if isinstance(value, str) and value[-1:] not in "ZzC" else value
+
+
 def _level(value: object) -> str | None:
     text = str(value) if isinstance(value, str | int) else ""
     return text if level_of(text) else None
@@ -144,7 +173,9 @@ def _entry_type(value: object) -> str | None:
 
 
 _USABLE: Mapping[str, Callable[[object], object]] = {
-    "event_id": integer,
+    "event_id": _event_id,
+    "timegeneratedutc": _utc,
+    "timecreatedutc": _utc,
     "record_id": integer,
     "level": _level,
     "time": _text_or_number,

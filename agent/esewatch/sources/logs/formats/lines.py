@@ -75,7 +75,11 @@ class LineReader:
     """Reads one-line events; knows which words are names of providers."""
 
     def __init__(self, providers: tuple[str, ...], *, companions: bool = False) -> None:
-        known = {*PATTERNS, *map(re.escape, filter(None, providers))}
+        # `ese` in other letters is a word of several languages.
+        cased = (
+            name.replace("ESE", "(?-i:ESE)") if name[3:4] != "N" else name for name in PATTERNS
+        )
+        known = {*cased, *map(re.escape, filter(None, providers))}
         names = [*sorted(known, key=len, reverse=True), *(PROVIDER_PATTERNS if companions else ())]
         self._known = re.compile("|".join(known), re.IGNORECASE)
         self._headings: dict[str, _Heading | None] = {}

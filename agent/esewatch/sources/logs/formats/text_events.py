@@ -17,10 +17,12 @@ from esewatch.sources.files.heard_times import KnownLogs, Log
 from esewatch.sources.logs.formats.blocks import (
     continues,
     ends_block,
+    is_date,
     is_separator,
     label_of,
     read_block,
     read_header,
+    unquoted,
 )
 from esewatch.sources.logs.formats.console import DASHES, read_table
 from esewatch.sources.logs.formats.decoder_state import DecoderState
@@ -29,7 +31,7 @@ from esewatch.sources.logs.formats.fields import level_of
 from esewatch.sources.logs.formats.json.json_values import events_in
 from esewatch.sources.logs.formats.lines import LineReader, is_undescribed
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
-from esewatch.sources.logs.formats.xml_events import CLOSE, OPEN, add_element, hear_element
+from esewatch.sources.logs.formats.xml_events import OPEN, add_element, element_end, hear_element
 
 _ANCHORS = re.compile(
     rb"\n(?=[ \tEIP-])[ \t]*(?:Event ID:|EventID |Ereignis-ID:|ID de l|ID evento:|ID do Evento:"
@@ -37,8 +39,9 @@ _ANCHORS = re.compile(
 )
 """Lines that show the meaning of those near them: labels of events, dashes of tables."""
 
-_ELEMENT = re.compile(rb"<(?=Event[ >])")
+_ELEMENT = re.compile(rb"<(?=Event[\s>])")
 """One character is found far faster than a word."""
+_ESCAPED_ELEMENT = re.compile(rb"&lt;Event(?=\s|&gt;)")
 _STARTS = re.compile(
     rb"[\s<\[(\"'>]{0,4}(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\.?[T ,]+\d{1,2}[:.]\d\d|\d{8}T\d{4}"
     rb"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d|\d{1,3}>|\{|<Event[ >]"
@@ -49,14 +52,13 @@ _LINE = re.compile(_HEAD.pattern + rb"([^\r\n]+)(?<!\")\r?\n(?=\d{4}-\d\d-\d\d[ 
 """A dated line with a process and a text, before another dated line."""
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _KEPT_FRAMES = 4096
-_BEFORE_ELEMENT = (CLOSE, b"<Events>")
 _BACK_LINES = 16
 _WRAPPED_LINES = 64
 _BLOCK_LINES = 400
 _RECORD_BYTES = 1 << 17
 _LONG_LINE = 1 << 16
 _LONGEST_ANCHOR = 256
-_ANGLE, _NEWLINE = b"<\n"
+_NEWLINE = b"\n"[0]
 _HEARD = re.compile(
     rb"(?:<\d{1,3}>(?:1 )?)?[\"'\[(]?((\d{4}-\d\d-\d\d[ T]\d\d|[A-Z][a-z]{2} [ \d]\d \d\d)"
     rb":\d\d:\d\d[^\s\]\",;|]*)[\s\]\",;|]+([^\s\]\",;:|]+)"
@@ -191,11 +193,9 @@ class TextEvents:
         """The record that the hit is in. Never reads before `at`, the end of the record before.
         `told` says that the line is known to have a needle."""
         start = _line_start(data, at, hit)
-        if data[hit] == _ANGLE and OPEN.match(data, hit):
-            # Decided without a copy of the line, which may have very many elements.
-            before = data[start:hit].rstrip()
-            if not before or before.endswith(_BEFORE_ELEMENT):
-                return _element(data, hit)
+        # Decided without a copy of the line, which may have very many elements.
+        if OPEN.match(data, hit) and data.find(b'{"', start, hit) < 0:
+            return _element(data, hit)
         end = _line_end(data, hit)
         line = data[start:end]
         # Most lines begin with a date: no dashes, no label, no rule does.
@@ -212,6 +212,8 @@ class TextEvents:
                 return block
             if label is not None and label.name == "providername" and label.value:
                 return TextPiece("heading", start, end)
+        if (opened := OPEN.search(line, hit - start)) is not None:
+            return _element(data, start + opened.start())
         ruled = not dated and is_separator(_text(line[:80]))
         if len(line) > _LONG_LINE or ruled or not (told or self._needles.any_in(line)):
             return TextPiece("skip", start, end)
@@ -261,17 +263,26 @@ class TextEvents:
             if not line.strip() and not is_undescribed(_text(data[start:end])):
                 break
             ended = self._needles.any_in(line) or ends_block(_text(line), "")
+            ended = ended or OPEN.search(line) is not None
             if ended or following - start > _RECORD_BYTES:
                 break
             stop = following
         return TextPiece("line", start, stop)
 
     def _take(self, data: bytes, at: int, piece: TextPiece, harvest: Harvest) -> None:
+        """Take a piece; of a record that names ESE and gives no event a complaint is made."""
+        self._maker.foreign, said = False, harvest.said
+        self._read(data, at, piece, harvest)
+        if piece.kind not in ("dashes", "heading"):
+            content = data[piece.start : piece.end]
+            self._maker.tell_unread(content, piece.start, harvest, said)
+
+    def _read(self, data: bytes, at: int, piece: TextPiece, harvest: Harvest) -> None:
         content = data[piece.start : piece.end]
         text = _text(content)
         match piece.kind:
             case "line":
-                read = self._lines.read(text)
+                read = self._lines.read(unquoted(text))
                 if read is not None:
                     self._maker.add(read[0], piece.start, harvest, certain=read[1])
                     self._learn(content)
@@ -284,7 +295,8 @@ class TextEvents:
                 self._heading = label.value if label else ""
             case "xml":
                 if self._needles.any_in(content):
-                    add_element(content, piece.start, self._maker, harvest)
+                    before = data[_line_start(data, at, piece.start) : piece.start]
+                    add_element(content, piece.start, self._maker, harvest, before=before)
                 else:
                     hear_element(content, self._maker, harvest)
             case "json":
@@ -324,10 +336,10 @@ class TextEvents:
         if found is None:
             return
         opened = OPEN.search(content)
-        close = content.find(CLOSE, opened.start()) if opened else -1
-        if opened and close >= 0:
-            element = content[opened.start() : close + len(CLOSE)]
-            if add_element(element, offset, self._maker, harvest, found.message):
+        end = element_end(content, opened.start(), len(content)) if opened else -1
+        if opened and end >= 0:
+            element = content[opened.start() : end]
+            if add_element(element, offset, self._maker, harvest, message=found.message):
                 return
         self._maker.add(found, offset, harvest)
 
@@ -340,7 +352,10 @@ class TextEvents:
                 break
             before = _line_start(data, at, start - 1)
             line = data[before:start]
-            if len(line) > _LONG_LINE or not (label_of(_text(line)) or b"Message" in line):
+            text = _text(line)
+            if len(line) > _LONG_LINE or not (
+                label_of(text) or b"Message" in line or is_date(text)
+            ):
                 break
             start = before
         return min(start, self._open_row(data, at))
@@ -372,6 +387,7 @@ def _anchors(data: bytes, at: int) -> set[int]:
     """Offsets in lines that show the meaning of those near them, and of XML elements."""
     found = {match.end() - 1 for match in _ANCHORS.finditer(data, at)}
     found |= {match.start() for match in _ELEMENT.finditer(data, at)}
+    found |= {match.start() for match in _ESCAPED_ELEMENT.finditer(data, at)}
     if first := _ANCHORS.match(b"\n" + data[:_LONGEST_ANCHOR]):
         found.add(first.end() - 2)
     return found
@@ -379,12 +395,11 @@ def _anchors(data: bytes, at: int) -> set[int]:
 
 def _element(data: bytes, start: int) -> TextPiece:
     """A pasted `<Event>` element; of one that does not end the first line is passed over."""
-    following = OPEN.search(data, start + 1, start + RECORD_LIMIT)
-    limit = following.start() if following else start + RECORD_LIMIT
-    close = data.find(CLOSE, start, limit)
-    if close >= 0:
-        return TextPiece("xml", start, close + len(CLOSE))
-    is_open = following is None and len(data) - start < RECORD_LIMIT
+    limit = min(len(data), start + RECORD_LIMIT)
+    end = element_end(data, start, limit)
+    if end >= 0:
+        return TextPiece("xml", start, end)
+    is_open = OPEN.search(data, start + 1, limit) is None and len(data) - start < RECORD_LIMIT
     return TextPiece("skip", start, _line_end(data, start), open=is_open)
 
 
@@ -435,7 +450,7 @@ def _block_start(data: bytes, at: int, line: int) -> int:
         text = _text(data[before:start])
         if not continues(text):
             if label_of(text) is None:
-                break
+                return before if is_date(text) else start
             labels += 1
         start = before
     return start

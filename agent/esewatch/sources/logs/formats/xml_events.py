@@ -4,6 +4,7 @@ Each `<Event>` element is cut out and parsed by itself, so a document type with 
 entities is never seen by the parser, and roots may follow each other as they like.
 """
 
+import html
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,8 +17,16 @@ from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, M
 from esewatch.sources.logs.formats.fields import Found, integer
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
 
-OPEN = re.compile(rb"<Event(?=[\s>])")
-CLOSE = b"</Event>"
+OPEN = re.compile(rb"<Event(?=[\s>])|&lt;Event(?=\s|&gt;)")
+_OPEN_PLAIN = re.compile(rb"<Event(?=[\s>])")
+CLOSE, _CLOSE_ESCAPED = b"</Event>", b"&lt;/Event&gt;"
+_QUOTED = re.compile(rb"[ \t]*(?:[>|][ \t]?)+(?:[-+][ \t]*(?=<))?")
+_QUOTES = re.compile(rb"^" + _QUOTED.pattern, re.MULTILINE)
+"""A mail quotes each line, and the viewer's tree has a dash before what can be folded."""
+_DASHED = re.compile(rb"^[ \t]*[-+][ \t]*(?=<)", re.MULTILINE)
+_BACKSLASH = re.compile(rb"\\([\\\"/])")
+_ESCAPED_LINE_ENDS = re.compile(rb"_x000D__x000A_|<br ?/?>")
+"""As Export-Clixml and pages write them."""
 _ILLEGAL = re.compile(
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#0*(?:[0-8]|1[124-9]|2\d|3[01]);|&#x0*(?:[0-8bcef]|1[0-9a-f]);",
     re.IGNORECASE,
@@ -45,8 +54,11 @@ class XmlEvents:
         harvest = Harvest()
         hits = self._needles.hits(data)
         consumed = len(data)
+        behind = self._taken
         for start, end in elements(data, self._taken):
-            closed = data.startswith(CLOSE, end - len(CLOSE))
+            self._tell_between(data, hits, behind, start, harvest)
+            behind = end
+            closed = data.endswith((CLOSE, _CLOSE_ESCAPED), start, end)
             if end == len(data) and not closed and not final and end - start <= RECORD_LIMIT:
                 consumed = start
             elif not closed:
@@ -56,8 +68,18 @@ class XmlEvents:
                 add_element(data[start:end], start, self._maker, harvest)
             else:
                 hear_element(data[start:end], self._maker, harvest)
+        if consumed == len(data):
+            self._tell_between(data, hits, behind, consumed, harvest)
         fed, self._taken = harvest.fed(data, consumed)
         return fed
+
+    def _tell_between(
+        self, data: bytes, hits: list[int], start: int, end: int, harvest: Harvest
+    ) -> None:
+        """Complain of what names ESE between two elements."""
+        if hit_between(hits, start, end):
+            self._maker.foreign = False
+            self._maker.tell_unread(data[start:end], start, harvest, harvest.said)
 
     def save(self) -> bytes:
         return DecoderState("xml", self._maker.save(), taken=self._taken).encoded()
@@ -65,21 +87,38 @@ class XmlEvents:
 
 def elements(data: bytes, at: int) -> Iterator[tuple[int, int]]:
     """Start and end of each `<Event>` element; one that is not closed ends at the next."""
-    found = OPEN.search(data, at)
-    while found is not None:
+    while (found := OPEN.search(data, at)) is not None:
         start = found.start()
-        found = OPEN.search(data, found.end())
-        limit = found.start() if found else len(data)
-        close = data.find(CLOSE, start, limit)
-        yield start, limit if close < 0 else close + len(CLOSE)
+        at = element_end(data, start, len(data))
+        if at < 0:
+            following = OPEN.search(data, found.end())
+            at = following.start() if following else len(data)
+        yield start, at
+
+
+def element_end(data: bytes, start: int, limit: int) -> int:
+    """End of the element that begins at `start`; -1 if another one begins, or `limit` comes,
+    first."""
+    escaped = data.startswith(b"&", start)
+    following = (OPEN if escaped else _OPEN_PLAIN).search(data, start + 1, limit)
+    close = _CLOSE_ESCAPED if escaped else CLOSE
+    end = data.find(close, start, following.start() if following else limit)
+    return end + len(close) if end >= 0 else -1
 
 
 def add_element(
-    element: bytes, offset: int, maker: Maker, harvest: Harvest, message: str = ""
+    element: bytes,
+    offset: int,
+    maker: Maker,
+    harvest: Harvest,
+    *,
+    message: str = "",
+    before: bytes = b"",
 ) -> bool:
-    """Add the event of one whole element to the harvest. False when its provider is not wanted."""
+    """Add the event of one whole element to the harvest. False when its provider is not wanted.
+    `before` is what stands before it on its line."""
     try:
-        found = found_in(element)
+        found = found_in(_bare(element, before))
     except ValueError as error:
         reason = str(error)
         harvest.complain(
@@ -88,6 +127,22 @@ def add_element(
         return False
     found.message = found.message or message
     return maker.add(found, offset, harvest)
+
+
+def _bare(element: bytes, before: bytes) -> bytes:
+    """The element without what a mail, a page, a table or the viewer's tree added to it."""
+    if _QUOTED.match(before):
+        element = _QUOTES.sub(b"", element)
+    elif before.rstrip().endswith((b"-", b"+")):
+        element = _DASHED.sub(b"", element)
+    if b'=""' in element:
+        element = element.replace(b'""', b'"')
+    if b'=\\"' in element:
+        element = _BACKSLASH.sub(rb"\1", element)
+    if element.startswith(b"&"):
+        text = element.replace(b"&nbsp;", b" ").decode("utf-8", "replace")
+        element = _ESCAPED_LINE_ENDS.sub(b"\n", html.unescape(text).encode())
+    return element
 
 
 class Head(NamedTuple):

@@ -12,7 +12,7 @@ from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.model import Event
 from esewatch.sources.logs.formats.json import json_values
-from esewatch.sources.logs.formats.json.json_events import UNKNOWN_FORM
+from esewatch.sources.logs.formats.unread import sentence
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     STRINGS_703,
@@ -179,10 +179,11 @@ def test_an_event_of_telegraf_is_read_whichever_fields_are_its_tags() -> None:
     assert [each.strings for each in events(many)] == [STRINGS_703] * 5
 
 
-def test_objects_of_no_known_form_that_name_ese_are_told_once_a_file() -> None:
+def test_objects_of_no_known_form_that_name_ese_are_told() -> None:
     unknown = json.dumps({"what": {"prov": "ESE", "number": 703}}) + "\n"
     fed = read(unknown * 3 + json_line() + "\n" + json.dumps({"what": "THESE"}) + "\n")
-    assert fed.unreadable == [(0, UNKNOWN_FORM)]
+    size = len(unknown)
+    assert fed.unreadable == [(at, sentence("ESE")) for at in (0, size, 2 * size)]
     assert len(fed.records) == 1
 
 

@@ -16,6 +16,7 @@ from esewatch.sources.logs.event_stream import decoder_factory
 from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.json import json_events
 from esewatch.sources.logs.formats.json.json_events import JsonEvents
+from esewatch.sources.logs.formats.unread import sentence
 from tests.fuzz.seeds import kept, seeds
 from tests.sources.logs.formats.reading import STRINGS_703, TEXT_703, events, json_line
 from tests.support.campaign import number_of
@@ -217,4 +218,4 @@ def test_a_record_of_no_known_form_is_told_beside_one_that_is_read() -> None:
 
     fed = decoder_factory(EventOptions())("f", data, b"").feed(data, final=True)
     assert len(fed.records) == 1
-    assert [reason for _, reason in fed.unreadable] == [json_events.UNKNOWN_FORM]
+    assert [reason for _, reason in fed.unreadable] == [sentence("ESE")]

@@ -37,7 +37,6 @@ _OTLP_HEAD = 1 << 14
 _OTHER_LINE_ENDS = (b"}\r\n", b"},\n", b"},\r\n")
 _CERTAIN = tuple(f'"{name}"'.encode() for name in ESE_PROVIDERS if "*" not in name)
 """Pieces of JSON that are hits of the prefilter for sure."""
-UNKNOWN_FORM = "an object names ESE and is an event of no known form: such ones are not read"
 _SIZES = (4096, 65536, RECORD_LIMIT)
 
 
@@ -235,15 +234,15 @@ class JsonEvents:
             self._maker.add_own(own, harvest)
             return
         for record in log_records(value):
-            is_known = False
+            self._maker.foreign, said = False, harvest.said
             for found in events_in(record):
-                is_known = True
                 if found.broken:
                     harvest.complain(start, found.broken)
                 else:
                     self._maker.add(found, start, harvest)
-            if not is_known and _names_ese(text if record is value else _as_text(record)):
-                self._maker.remark(start, UNKNOWN_FORM, harvest)
+            if harvest.said == said:
+                shown = text if record is value else _as_text(record)
+                self._maker.tell_unread(shown, start, harvest, said)
 
     def save(self) -> bytes:
         return DecoderState(
@@ -276,7 +275,7 @@ def _as_text(record: object) -> bytes:
     try:
         return json.dumps(record).encode()
     except RecursionError:
-        return _CERTAIN[0]
+        return b'"ESE",'
 
 
 def is_passed(text: bytes) -> bool:
