@@ -296,6 +296,8 @@ class Batch(msgspec.Struct, kw_only=True, gc=False):
     unreadable: list[Unreadable] = msgspec.field(default_factory=list)
     remarks: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """(path, how its times were read), as `the times in PATH …` goes on; may repeat."""
+    copies: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    """(path, path of another file that has all that is in it): counted once."""
     positions: dict[str, bytes | None] = msgspec.field(default_factory=dict)
     paths: list[str] = msgspec.field(default_factory=list)
     """The files that were read, where the keys of `positions` are other names of theirs."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli import main
+from tests.support.ese_text import render
 from tests.support.evtx_writer import EvtxWriter
 
 START = datetime(2026, 1, 31, 22, tzinfo=UTC)
@@ -66,3 +67,16 @@ def test_alike_complaints_are_summed_up(tmp_path: Path, capsys: pytest.CaptureFi
     lines = [line for line in capsys.readouterr().err.splitlines() if str(path) in line]
     assert len(lines) < len(chunks)
     assert any(" more pieces: " in line for line in lines)
+
+
+def test_a_copy_of_a_log_counts_once_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"2026-03-02 10:00:0{n} ex01 ESE 703: {render(703, STRINGS)}\n" for n in range(5)]
+    for name in ("a.log", "a-copy.log"):
+        (tmp_path / name).write_text("".join(lines))
+
+    assert main(["events", str(tmp_path / "a.log"), str(tmp_path / "a-copy.log")]) == 0
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 5
+    assert "has nothing that is not in" in shown.err

@@ -106,6 +106,8 @@ class Reader:
             for batch in source.poll(final=True):
                 for path, remark in batch.remarks:
                     self._remarks.setdefault(remark, {})[path] = None
+                for copy, other in batch.copies:
+                    _say(f"{copy} has nothing that is not in {other} too: counted once")
                 bar.update(max(0, before + size - batch.backlog_bytes - bar.n))
                 for piece in batch.unreadable:
                     told = isinstance(source, FollowedFiles)

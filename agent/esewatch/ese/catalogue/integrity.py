@@ -135,7 +135,7 @@ STRUCTURE: tuple[EventRow, ...] = (
         err("flush (error {})"), SKIP, txt("log_position", "at log position {}. "), SKIP,
         num("object_id", "objectid: {})")),
     row(540, "DB_DIVERGENCE_ID", "error", "failed to match logged scan check", *_DBTIME, SKIP, SKIP,
-        SKIP, txt("log_position", "at log position {}.", "at log position {} /"), SKIP,
+        SKIP, txt("log_position", "at log position {} /", "at log position {}."), SKIP,
         num("object_id", "objectid: {})")),
     row(541, "DB_DIVERGENCE_UNINIT_PAGE_PASSIVE_DB_ID", "error",
         ("appears to be uninitialized", "on the current node"), *_DBTIME, SKIP, SKIP,

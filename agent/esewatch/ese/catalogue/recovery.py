@@ -76,7 +76,7 @@ LIFE_CYCLE: tuple[EventRow, ...] = (
     row(908, "ENFORCE_FAIL", "error", "due to non-recoverable failure",
         txt("failure", "failure: {}. tag")),
     row(909, "ENFORCE_DB_FAIL", "error", ("due to non-recoverable failure", "on database"),
-        txt("failure", "failure: {} in operation"), SKIP, db()),
+        txt("failure", "failure: {} (", "failure: {} in operation"), SKIP, db()),
     row(916, "STAGED_BETA_FEATURE_IN_USE_ID", "information",
         ("the beta feature", "beta site mode settings"), txt("feature", "feature {} is enabled")),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.companions.companion_table import Envelope, companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.events.from_strings import Around, event_of_strings, row_of
+from esewatch.ese.events.joined import split_joined
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.strings import Fields, lowered, parse_process
 from esewatch.ese.text.hints import fields_of_values, places_of
@@ -28,7 +29,7 @@ from esewatch.model import Event, Level
 __all__ = ["event_from_text", "find_phrase"]
 
 _PID = r"\d{1,10}(?:,[A-Z-],\d{1,20}(?:,[\d.]{1,32})?)?"
-_PREFIX = re.compile(rf"\s*(\S.{{0,199}}?)\s+\(({_PID})\)\s+(.*)", re.DOTALL)
+_PREFIX = re.compile(rf"\s*(\S.{{0,199}}?)\s+\(({_PID}|PID)\)\s+(.*)", re.DOTALL)
 # First words of the sentences of ESE: the text before them and a colon is the instance.
 _OPENERS = re.compile(
     r"(?:online |database |the |an? |unable |error |there |shadow copy |starting |ending |no log"
@@ -103,6 +104,8 @@ def _process(head: str) -> _Process | None:
 
 
 def _named(match: re.Match[str]) -> _Process | None:
+    if match[2] == "PID":  # a report that took the number out
+        return _Process(match[1].replace("\n", " "), "", "")
     process = parse_process(match[2])
     return process and _Process(match[1].replace("\n", " "), process.state, process.version)
 
@@ -130,14 +133,14 @@ def _instance(text: str) -> tuple[str, str]:
     return "", text
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    """Insertion strings of a description that could not be found: one a line, any language."""
+def _listed(text: str, event_id: int | None) -> tuple[str, ...]:
+    """Insertion strings in place of a description: one a line, or joined; any language."""
     if match := _PART_OF.search(text):
         listed = match[1].strip().removesuffix(".")
-        return tuple(part.strip() for part in listed.split(", "))
+        return split_joined(listed, event_id) or tuple(part.strip() for part in listed.split(", "))
     match = _INCLUDED.search(text) or _LISTED.search(text)
     if match is None:
-        return ()
+        return split_joined(text, event_id)
     rest = _TRAILER.split(text[match.start(1) :], maxsplit=1)[0]
     lines = [line.strip(" \t\r") for line in rest.split("\n")]
     if len(lines) > 2 and not lines[1] and parse_process(lines[2]):
@@ -294,7 +297,7 @@ def event_from_text(
     if provider and not is_ese_provider(provider, extra_providers):
         return companion_event(envelope, (), text)
     process, rest = _opening(text)
-    if not process.process and (listed := _listed(message[:LONGEST_TEXT])):
+    if not process.process and (listed := _listed(message[:LONGEST_TEXT], event_id)):
         return _from_list(text, listed, envelope, extra_providers, date_order)
     told = _told(event_id, process, rest, date_order)
     if told is None or not (provider or (process.process and told.known)):

@@ -42,8 +42,13 @@ _VALUES: dict[Kind, str] = {
     Kind.DATE: r"\S.{0,63}?",
 }
 _WORDS = r"\S.{0,1023}?"
-_PATH = r"(?:[a-z]:|\\\\)[^\n\"<>|*?:]{1,1023}?\.[a-z]\w{0,7}"
+_ROOT = r"(?:\\\\[?.]\\)?(?:[a-z]:|\\\\|unc\\|volume\{)"
+_IN_PATH = r"[^\n\"<>|*?:]"
+_PATH = rf"{_ROOT}{_IN_PATH}{{1,1023}}?\.[^\W\d_]\w{{0,7}}"
 """A whole path without quotes: up to an extension."""
+_LINE = rf"{_ROOT}{_IN_PATH}{{1,1023}}(?=\n|$)"
+"""One that ends with its line."""
+_FILES = (Kind.DATABASE, Kind.FILE)
 _TOKEN = r"[^\s'\"\[(]\S{0,1023}?"
 _QUOTES = r"(?:'({0})'|\"({0})\"|\[({0})\]|[“„«]({0})[”“»])"
 _NUMBERS = frozenset(_VALUES) - {Kind.DATE, Kind.OWNED, Kind.TIMING}
@@ -142,13 +147,14 @@ def _pattern(hint: str, kind: Kind) -> str:
         end = _after(right[1:]) if right[1:] else r"(?=[\s,.:;)!?]|$)"
         return _before(left[:-1]) + _QUOTES.format(_WORDS) + end
     before = _before(left) if left else r"(?<![\w.,'’-])"
-    value = _VALUES.get(kind, _WORDS)
+    value = rf"{_PATH}|{_WORDS}" if kind in _FILES else _VALUES.get(kind, _WORDS)
     if right[-1:] == "." and kind not in _VALUES:
-        return rf"{before}({_PATH}|{value}){_after(right)}(?=\s|$)"
+        return rf"{before}({_PATH}|{_WORDS}){_after(right)}(?=\s|$)"
     if right:
         return rf"{before}({value}){_after(right)}"
-    if kind in (Kind.DATABASE, Kind.FILE):
-        return rf"{before}({_PATH}|{_TOKEN})(?=[.,;:]?(?:\s|$))"
+    if kind in _FILES:
+        line = f"{_LINE}|" if left.rstrip().endswith(":") else ""
+        return rf"{before}({line}(?:{_PATH}|{_TOKEN})(?=[.,;:]?(?:\s|$)))"
     if kind in _NUMBERS:
         return rf"{before}({value})(?!\w)"
     if kind in _VALUES:
@@ -188,7 +194,7 @@ def database_of(values: Iterable[tuple[Finder, str]]) -> str:
     """The database among what stands in a text for its parameters."""
     database = ""
     for finder, value in values:
-        if finder.kind is Kind.DATABASE or finder.kind is Kind.FILE:
+        if finder.kind in _FILES:
             path = parse_path(value.replace("\n", " "))
             if finder.kind is Kind.DATABASE or is_database_path(path):
                 database = path

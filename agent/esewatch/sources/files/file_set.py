@@ -202,6 +202,8 @@ class FileSet:
         self.failed: dict[str, str] = {}
         """Path -> reason for failures to list, open or read since the last search."""
         self.problems: list[Unreadable] = []
+        self.copies: list[tuple[str, str]] = []
+        """(path, path of another one that was read and has all that is in it)."""
         self.changes: dict[str, bytes | None] = {}
         """Positions to be committed that belong to no watched file."""
         self.touched: dict[str, FollowedFile] = {}
@@ -309,6 +311,8 @@ class FileSet:
             if samples and samples == self._samples(file, end):
                 file.know(end, samples)
                 self.touched[file.key] = file
+                if end == file.stat[0]:
+                    self.copies.append((file.path, kin.path))
 
     def _samples(self, file: FollowedFile, end: int) -> list[bytes]:
         found: list[bytes] = []

@@ -309,6 +309,7 @@ class FollowedFiles:
             files=self._told,
             unreadable=self._unreadable + self._set.problems,
             remarks=list(self._remarks),
+            copies=self._set.copies,
             positions=positions,
             paths=[file.path for file in touched],
             backlog_bytes=backlog,
@@ -319,7 +320,8 @@ class FollowedFiles:
         self._records, self._unreadable, self._inputs = [], [], []
         self._heard, self._told = [], {}
         self._remarks, self._bytes = {}, 0
-        self._set.changes, self._set.touched, self._set.problems = {}, {}, []
+        self._set.changes, self._set.touched = {}, {}
+        self._set.problems, self._set.copies = [], []
         return batch
 
 

@@ -18,6 +18,7 @@ _TIGHT = re.compile(
 )
 """The same of a label of several words, or a known one, before a number or a bracket."""
 _PAIR = re.compile(r"([A-Za-z]\w{1,30})=([^\n]*)")
+_BEFORE_QUOTE = (">", " ", "\t")
 _QUOTES = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _FOLDER = re.compile(r"(?:[A-Za-z]:|\\\\)[^\"'“”«»]*\\\Z")
 _TIGHT_LABEL = 12
@@ -66,7 +67,8 @@ def label_of(line: str) -> Label | None:
 
 def unquoted(text: str) -> str:
     """Without the marks with which a mail quotes each line."""
-    return _QUOTES.sub("", text) if text.lstrip()[:1] == ">" else text
+    is_quoted = text[:1] in _BEFORE_QUOTE and text.lstrip()[:1] == ">"
+    return _QUOTES.sub("", text) if is_quoted else text
 
 
 def _unbroken(text: str) -> str:
@@ -173,7 +175,7 @@ def read_block(text: str) -> Found | None:
         for name, value in header.values.items()
         if str(value).lower() not in _ABSENT and value != ""
     }
-    _join_date(values)
+    join_date(values)
     body = [header.message, *lines[header.lines :]]
     message, trailing = _message(body, pairs=header.pairs)
     for name, value in trailing.items():
@@ -183,7 +185,7 @@ def read_block(text: str) -> Found | None:
     return found
 
 
-def _join_date(values: dict[str, object]) -> None:
+def join_date(values: dict[str, object]) -> None:
     """Classic blocks give date and time of day in two lines."""
     date, clock = values.get("date"), values.get("time")
     if isinstance(date, str) and isinstance(clock, str):

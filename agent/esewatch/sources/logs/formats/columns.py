@@ -2,12 +2,16 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from esewatch.sources.logs.formats.fields import FIELD_OF, integer, plain
+from esewatch.sources.logs.formats.fields import FIELD_OF, integer, labelled
 from esewatch.sources.logs.formats.times import looks_dated
 
+CONTAINERS = frozenset({"raw", "message", "msg", "line", "log"})
+"""Columns whose cells may be whole records as text, where no column is an event id."""
+_NAME = re.compile(r"\s*[^\W\d][^\"\n:;]{0,60}")
 _SEPARATORS = (",", ";", "\t")
 _VIEWER = ("level", "dateandtime", "source", "eventid", "taskcategory", "message")
 
@@ -26,8 +30,10 @@ def find_columns(head: str) -> ColumnNames | None:
         rows = _first_rows(head.lstrip("\r\n"), separator)
         if not rows or len(rows[0]) < 3:
             continue
-        if any(_is_viewer_row(row) for row in rows) and len(rows[0]) in (5, 6):
-            return ColumnNames(separator, _VIEWER)
+        if any(_is_viewer_row(row) for row in rows):
+            more = tuple(map(labelled, rows[0][len(_VIEWER) - 1 :]))
+            more = more if len(rows[-1]) > len(_VIEWER) else ()
+            return ColumnNames(separator, (*_VIEWER[:-1], *more, _VIEWER[-1]))
         layout = header_of(rows[0], separator)
         if layout is not None:
             return layout
@@ -47,15 +53,21 @@ def _first_rows(head: str, separator: str) -> list[list[str]]:
 
 
 def _is_viewer_row(cells: Sequence[str]) -> bool:
-    """Level, date and time, source, event id, task category, message: Event Viewer's order."""
-    return len(cells) == 6 and looks_dated(cells[1]) and integer(cells[3]) is not None
+    """Level, date and time, source, event id, task category, others, message: the order of Event
+    Viewer, in every language."""
+    return len(cells) >= 6 and looks_dated(cells[1]) and integer(cells[3]) is not None
 
 
 def header_of(cells: Sequence[str], separator: str) -> ColumnNames | None:
     """The layout a header row gives; None when the row is no header of events."""
-    columns = tuple(plain(cell) for cell in cells)
+    columns = tuple(labelled(cell) for cell in cells)
+    if "value" in columns and not {"message", "description"} & set(columns):
+        columns = tuple("message" if name == "value" else name for name in columns)  # Zabbix
     fields = {FIELD_OF.get(column) for column in columns}
-    if len(columns) < 3 or "event_id" not in fields or not fields & {"provider", "message"}:
+    if len(columns) < 3 or not all(map(_NAME.fullmatch, cells)):
+        return None
+    of_events = "event_id" in fields and fields & {"provider", "message"}
+    if not of_events and len(CONTAINERS & set(columns)) != 1:
         return None
     if any(integer(cell) is not None for cell in cells):
         return None

@@ -5,12 +5,14 @@ import csv
 import io
 
 from esewatch.sources.files.decoder import Fed
-from esewatch.sources.logs.formats.columns import ColumnNames, header_of
+from esewatch.sources.logs.formats.columns import CONTAINERS, ColumnNames, header_of
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import Harvest, Maker
 from esewatch.sources.logs.formats.fields import gather
-from esewatch.sources.logs.formats.json.json_values import numbered
+from esewatch.sources.logs.formats.json.json_values import strings_of
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
+from esewatch.sources.logs.formats.text_events import TextEvents
+from esewatch.sources.logs.formats.times import looks_dated
 
 _ROW_LINES = 400
 _ROW_BYTES = 1 << 17
@@ -35,7 +37,7 @@ class CsvEvents:
             end = self._row_end(data, at, final=final)
             if end is None:
                 break
-            if hit_between(hits, at, end):
+            if hit_between(hits, at, end) and not data.startswith(b"#TYPE ", at):
                 end = self._row(data, at, end, harvest)
             else:
                 others.append(data[at:end])
@@ -97,15 +99,27 @@ class CsvEvents:
             columns = (*columns, "message")
         if len(cells) == len(columns):
             values = dict(zip(columns, cells, strict=True))
-            found = gather(values)
-            found.strings = numbered(values)
-            self._maker.add(found, at, harvest)
+            self._take(values, at, harvest)
             return end
         first = data.find(b"\n", at, end) + 1 or end
         if self._needles.any_in(data[at:first]) or first == end:
             harvest.complain(at, f"a row of {len(cells)} columns under {len(columns)} names")
         self._alone = max(self._alone, end)
         return first
+
+    def _take(self, values: dict[str, str], at: int, harvest: Harvest) -> None:
+        self._maker.foreign, said = False, harvest.said
+        found = gather(values)
+        whole = [values[name] for name in CONTAINERS if values.get(name)]
+        if found.event_id is None and len(whole) == 1:
+            fed = TextEvents(self._maker, self._needles).feed(whole[0].encode(), final=True)
+            harvest.take(fed, at, self._maker.completed_by(found, timed="raw" in values))
+        else:
+            found.strings = strings_of(values)
+            dated = [name for name, cell in values.items() if looks_dated(cell)]
+            if self._maker.add(found, at, harvest) and found.time is None and dated:
+                harvest.complain(at, f"the time in the column {dated[0]} is not read")
+        self._maker.tell_unread("\t".join(values.values()).encode(), at, harvest, said)
 
     def save(self) -> bytes:
         return DecoderState("csv", self._maker.save(), layout=self._layout).encoded()

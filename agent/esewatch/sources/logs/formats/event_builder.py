@@ -1,5 +1,7 @@
 """Builds an `Event` from the fields of a record: the one way for all formats."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from esewatch.ese.dates import DateOrder
@@ -10,12 +12,14 @@ from esewatch.ese.events.from_strings import (
     logged_process,
 )
 from esewatch.ese.events.from_text import TextFrame, event_from_text, event_in_frame, text_frame
+from esewatch.ese.events.joined import split_joined
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, Level, Record
 from esewatch.sources.files.decoder import NO_YEAR, NO_ZONE, Fed
 from esewatch.sources.files.heard_times import HeardTimes
 from esewatch.sources.logs.formats.fields import Found, level_of
 from esewatch.sources.logs.formats.json.esewatch_json import OwnLine
+from esewatch.sources.logs.formats.pairs import undone
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
 from esewatch.sources.logs.formats.unread import named_provider, sentence
 
@@ -75,6 +79,16 @@ class Harvest:
         if said and text not in self.remarks:
             self.remarks.append(text)
 
+    def take(self, fed: Fed, offset: int, complete: Callable[[Event], Event]) -> None:
+        """Take the outcome for a text within the record at `offset`."""
+        self.records += [
+            complete(each) if isinstance(each, Event) else each for each in fed.records
+        ]
+        for _, reason in fed.unreadable:
+            self.complain(offset, reason)
+        for remark in fed.remarks:
+            self.remark(remark, said=True)
+
     def complain(self, offset: int, reason: str) -> None:
         if len(self.unreadable) < _UNREADABLE_LIMIT:
             self.unreadable.append((offset, reason))
@@ -123,6 +137,8 @@ class Maker:
             self.hear(found, harvest)
             return False
         _clean(found)
+        if len(found.strings) == 1:
+            found.strings = split_joined(undone(found.strings[0]), found.event_id) or found.strings
         unknown = ""
         time = None
         if found.time is not None and found.time != "":
@@ -159,6 +175,25 @@ class Maker:
             provider = named_provider(text.decode("utf-8", "replace"), self.options.providers)
             if provider:
                 harvest.complain(offset, sentence(provider))
+
+    def completed_by(self, beside: Found, *, timed: bool = False) -> Callable[[Event], Event]:
+        """Gives an event the time, computer, channel and number that stand beside its text, where
+        that has none. `timed`: the time beside it goes first."""
+
+        def complete(event: Event) -> Event:
+            try:
+                time = self.times.read(beside.time) if beside.time else None
+            except UnknownTimeError:
+                time = None
+            return msgspec.structs.replace(
+                event,
+                time=time if event.time is None or (timed and time is not None) else event.time,
+                computer=event.computer or beside.computer,
+                channel=event.channel or beside.channel,
+                record_id=beside.record_id if event.record_id is None else event.record_id,
+            )
+
+        return complete
 
     def hear(self, found: Found, harvest: Harvest) -> None:
         """Note the time of a record of another provider."""

@@ -96,7 +96,7 @@ _COLLECTORS: Mapping[str, tuple[str, ...]] = {
     ),
     "level": (
         "leveldisplayname", "eventlevelname", "leveltext", "winloglevel", "level", "entrytype",
-        "loglevel", "eventtype", "type", "severity",
+        "loglevel", "severityvalue", "eventtype", "type", "severity",
     ),
     "message": (
         "message", "renderedmessage", "rendereddescription", "fullmessage", "description",

@@ -6,16 +6,21 @@ from typing import NamedTuple
 from esewatch.ese.companions.companion_table import PROVIDER_PATTERNS
 from esewatch.ese.providers import PATTERNS
 from esewatch.sources.logs.formats.fields import Found, integer, level_of
+from esewatch.sources.logs.formats.pairs import named_fields
 from esewatch.sources.logs.formats.times import leading_time
 
-_PREFIX = re.compile(r"\(\(? ?\d{1,10} ?(?:,[A-Z-],\d{1,10}[^)\n]{0,40})?\)[\s)']")
-_PROCESS = re.compile(r"(?:Information Store(?: - [^\s(]+)?|'?[^\s(]+) *$")
+_PREFIX = re.compile(r"\(\(? ?(?:PID|\d{1,10}) ?(?:,[A-Z-],\d{1,10}[^)\n]{0,40})?\)[\s)']")
+_PROCESS = re.compile(
+    r"(?:Information Store(?: - [^\s(]+)?|[A-Za-z]:\\[^:|<>\"\t]*|'?[^\s(\[=|>\"]+) *$"
+)
 _PRIORITY = re.compile(r"<\d{1,3}>(?:1 )?")
 _SYSLOG = re.compile(
-    r"<\d{1,3}>1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) \S+ (?P<kind>\S+)"
+    r"(?:\d{1,6} )?<\d{1,3}>1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) \S+ (?P<kind>\S+)"
     r" (?P<data>-|(?:\[(?:[^\]\\]|\\.)*\])+)(?:\s+\ufeff?|$)"
 )
 """The header of RFC 5424: the number behind the program is a process, never an event."""
+_CARRIER = re.compile(r"(?<!\w)(?:CEF|LEEF):\d")
+"""Their fields have the names of the record's own host and time."""
 _FORWARDED = re.compile(
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,]+(?:Z|[+-]\d\d:?\d\d))"
     r"\s+(\S+)\s"
@@ -94,7 +99,12 @@ class LineReader:
             return Found(message=text), False
         if (header := _SYSLOG.match(text.lstrip())) is not None:
             return self._behind_header(header)
-        return self._line(text)
+        read = self._line(text)
+        if read is not None and "EF:" in text and (carrier := _CARRIER.search(text)) is not None:
+            told = named_fields(text[carrier.end() :])
+            read[0].time = told.time or read[0].time
+            read[0].computer = told.computer or read[0].computer
+        return read
 
     @staticmethod
     def origin(text: str) -> tuple[str, str]:
@@ -153,6 +163,7 @@ class LineReader:
         body = header.string[header.end() :]
         kind, host = integer(header["kind"]), header["host"].strip("-")
         told = _NAMED_ID.search(header["data"])
+        data = named_fields(header["data"]) if len(header["data"]) > 1 else Found()
         program = self._known.fullmatch(header["program"])
         named = program or self._provider.search(header["data"])
         prefix = _PREFIX.search(body)
@@ -165,8 +176,10 @@ class LineReader:
             at = number.end() if number else 0
             found = Found(provider=named[0], message=_process_on(body, at, prefix))
             found.event_id = integer(number[1]) if number else None
-        found.time = found.time or leading_time(header["time"])[0] or None
-        found.computer = found.computer or host
+        found.time = found.time or data.time or leading_time(header["time"])[0] or None
+        found.computer = found.computer or data.computer or host
+        found.channel, found.record_id = data.channel, data.record_id
+        found.level = found.level or data.level
         if found.event_id is None:
             found.event_id = integer(told[1]) if told else kind
         certain = found.time is not None and _PREFIX.search(found.message) is not None

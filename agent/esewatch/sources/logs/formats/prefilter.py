@@ -9,7 +9,8 @@ from esewatch.ese.providers import WORDS
 
 PREFIX = re.compile(
     rb"\((?:\d{1,10},[A-Z-],\d{1,20}(?:,[\d.]{1,32})?\)"
-    rb"|\d{1,10}\)(?:[ \t]*\r?\n|(?:[ \t]|\\[nr])+(?:[A-Z'\"]|[^\n]{1,300}?:(?:\s|\\[nr]))))"
+    rb"|(?:\d{1,10}|PID)\)(?:[ \t]*\r?\n"
+    rb"|(?:[ \t]|\\[nr])+(?:[A-Z'\"]|[^\n]{1,300}?:(?:\s|\\[nr]))))"
 )
 """`(pid,state,context,version)`, or `(pid)` with a sentence or `instance: ` behind it. All rendered
 ESE texts have this behind the name of the process."""

@@ -27,9 +27,10 @@ from esewatch.sources.logs.formats.blocks import (
 from esewatch.sources.logs.formats.console import DASHES, read_table
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.fields import level_of
+from esewatch.sources.logs.formats.fields import Found, level_of
 from esewatch.sources.logs.formats.json.json_values import events_in
 from esewatch.sources.logs.formats.lines import LineReader, is_undescribed
+from esewatch.sources.logs.formats.pairs import records_in, undone
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
 from esewatch.sources.logs.formats.xml_events import OPEN, add_element, element_end, hear_element
 
@@ -51,6 +52,7 @@ _HEAD = re.compile(rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)([^)\n]{1,300})\) ")
 _LINE = re.compile(_HEAD.pattern + rb"([^\r\n]+)(?<!\")\r?\n(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d)")
 """A dated line with a process and a text, before another dated line."""
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_ZONED = re.compile(r"(?:Z|UTC|GMT|[+-]\d\d:?\d\d|\A\d{10,19}(?:\.\d+)?)\Z")
 _KEPT_FRAMES = 4096
 _BACK_LINES = 16
 _WRAPPED_LINES = 64
@@ -212,7 +214,7 @@ class TextEvents:
                 return block
             if label is not None and label.name == "providername" and label.value:
                 return TextPiece("heading", start, end)
-        if (opened := OPEN.search(line, hit - start)) is not None:
+        if b"Event" in line and (opened := OPEN.search(line, hit - start)) is not None:
             return _element(data, start + opened.start())
         ruled = not dated and is_separator(_text(line[:80]))
         if len(line) > _LONG_LINE or ruled or not (told or self._needles.any_in(line)):
@@ -263,7 +265,7 @@ class TextEvents:
             if not line.strip() and not is_undescribed(_text(data[start:end])):
                 break
             ended = self._needles.any_in(line) or ends_block(_text(line), "")
-            ended = ended or OPEN.search(line) is not None
+            ended = ended or (b"Event" in line and OPEN.search(line) is not None)
             if ended or following - start > _RECORD_BYTES:
                 break
             stop = following
@@ -273,7 +275,7 @@ class TextEvents:
         """Take a piece; of a record that names ESE and gives no event a complaint is made."""
         self._maker.foreign, said = False, harvest.said
         self._read(data, at, piece, harvest)
-        if piece.kind not in ("dashes", "heading"):
+        if harvest.said == said and piece.kind not in ("dashes", "heading"):
             content = data[piece.start : piece.end]
             self._maker.tell_unread(content, piece.start, harvest, said)
 
@@ -282,8 +284,10 @@ class TextEvents:
         text = _text(content)
         match piece.kind:
             case "line":
-                read = self._lines.read(unquoted(text))
-                if read is not None:
+                text = unquoted(text)
+                if records := records_in(text, self._maker.options.providers):
+                    self._take_records(text, records, piece.start, harvest)
+                elif (read := self._lines.read(undone(text))) is not None:
                     self._maker.add(read[0], piece.start, harvest, certain=read[1])
                     self._learn(content)
             case "dashes":
@@ -308,6 +312,17 @@ class TextEvents:
                     self._take_block(content, piece.start, harvest)
                 elif (found := read_block(text)) is not None:
                     self._maker.hear(found, harvest)
+
+    def _take_records(
+        self, text: str, records: Sequence[Found], offset: int, harvest: Harvest
+    ) -> None:
+        """Take records with named fields; what they lack is in the header of the line."""
+        time, host = self._lines.origin(text)
+        for found in records:
+            if not found.time or (_ZONED.search(time) and not _ZONED.search(str(found.time))):
+                found.time = time or found.time
+            found.computer = found.computer or host
+            self._maker.add(found, offset, harvest)
 
     def _take_json(self, text: str, offset: int, harvest: Harvest) -> None:
         try:

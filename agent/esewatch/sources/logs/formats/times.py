@@ -46,6 +46,9 @@ _WHOLE = re.compile(_ISO.pattern + r"(?:\.[0-9]{1,9})?(?:Z| ?[+-](?:[01][0-9]):?
 _BARE = re.compile(_ISO.pattern + r"(?= [^\W_aAgGpPuUzZ]|\Z)", re.ASCII)
 """An ISO time behind which no fraction, half of the day or zone can stand."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,17})(?:[+-]\d{4})?\)\\?/")
+_STAMP = re.compile(r"(\d{10}|\d{13}|\d{19})(?:\.\d{1,9})?", re.ASCII)
+"""Seconds, milliseconds or nanoseconds since the epoch, as text."""
+_CLOCK_FIRST = re.compile(r"(\d{1,2}:\d\d:\d\d(?: [AP]M)?),? (\S+\d{4}) ?(Z|UTC|GMT)?")
 _CIM = re.compile(r"(\d{14})\.(\d{6})([+-]\d{3})")
 _YEARS = range(1970, 2101)
 """A year outside is one of another calendar, or of a clock that was never set."""
@@ -136,6 +139,10 @@ class Times:
             except ValueError:
                 raise UnknownTimeError(f"the time '{whole}' cannot be read") from None
         text = value.translate(_MARKS).strip()
+        if found := _STAMP.fullmatch(text):
+            return _from_number(float(text) / 10 ** (9 if len(found[1]) == 19 else 0))
+        if found := _CLOCK_FIRST.fullmatch(text):
+            text = f"{found[2]} {found[1]} {found[3] or ''}".strip()
         if found := _DOTNET.fullmatch(text):
             return _from_milliseconds(int(found[1]))
         if found := _CIM.fullmatch(text):

@@ -21,7 +21,7 @@ def _places(providers: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str
     def name(group: str) -> str:
         return rf"(?P<{group}>(?<![\w.\\/-])(?:{names})(?![\w\\-]|\.\w))"
 
-    closed = r"[\"'\\\])]{0,3}\s*(?:$|[,;|\r\n\t}<]| \S[^:=\n]{0,40}[:=])"
+    closed = r"[\"'\\\])]{0,3}\s*(?:$|[,;|\r\n\t}<>/]| \S[^:=\n]{0,40}[:=])"
     in_place = [
         rf"[:=]\s*[\"'\\\[(]{{0,3}}{name('value')}{closed}",
         rf"\[{name('brackets')}\]",

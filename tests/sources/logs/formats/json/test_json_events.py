@@ -60,7 +60,7 @@ def assert_is_703(found: Event, *, strings: bool = True) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        {"RenderedDescription": TEXT_703, "ParameterXml": "<Param>x</Param>"},
+        {"RenderedDescription": TEXT_703, "ParameterXml": ""},
         {"full_message": TEXT_703, "short_message": TEXT_703[:40]},
         {"short_message": TEXT_703},
     ],

@@ -14,8 +14,14 @@ from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
 from esewatch.sources.logs.formats.json.esewatch_json import own_line, own_object
 from esewatch.sources.logs.formats.json.json_heads import JsonHeads
-from esewatch.sources.logs.formats.json.json_values import events_in, log_records
+from esewatch.sources.logs.formats.json.json_values import (
+    events_in,
+    log_records,
+    named_values,
+    texts_in,
+)
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
+from esewatch.sources.logs.formats.text_events import TextEvents
 
 _START = re.compile(rb"^[ \t\[,\]}]*(?=\{)", re.MULTILINE)
 _NEXT = re.compile(
@@ -240,9 +246,23 @@ class JsonEvents:
                     harvest.complain(start, found.broken)
                 else:
                     self._maker.add(found, start, harvest)
+            if harvest.said == said and not self._maker.foreign:
+                self._take_texts(record, start, harvest)
             if harvest.said == said:
                 shown = text if record is value else _as_text(record)
                 self._maker.tell_unread(shown, start, harvest, said)
+
+    def _take_texts(self, record: object, start: int, harvest: Harvest) -> None:
+        """Take the events in the texts of an object of another form, each a text log of its own."""
+        beside = None
+        for text in texts_in(record):
+            data = text.encode("utf-8", "replace")
+            if not self._needles.any_in(data):
+                continue
+            beside = beside or named_values(record)
+            beside.channel = "" if beside.channel == text else beside.channel
+            fed = TextEvents(self._maker, self._needles).feed(data, final=True)
+            harvest.take(fed, start, self._maker.completed_by(beside))
 
     def save(self) -> bytes:
         return DecoderState(

@@ -17,7 +17,8 @@ from esewatch.sources.logs.formats.xml_events import found_in
 
 _EXPORTED = ("resourceLogs", "scopeLogs", "instrumentationLibraryLogs", "logRecords")
 _WRAPPERS = (
-    "_source", "_raw", "data", "result", "record", "body", "log", "event", "message", "value",
+    "_source", "_raw", "data", "win", "columns", "result", "record", "body", "log", "event",
+    "message", "value",
     "Events", "events", "records", "results", "hits", "items", "metrics", "line", "streams",
     "values", *_EXPORTED,
 )  # fmt: skip
@@ -29,7 +30,9 @@ _POSITIONAL = re.compile(r"(?:winlog)?(?:eventdata)?(?:param|string|data)(\d{1,3
 _DIGITS = frozenset("0123456789")
 _PARAMS = tuple(f"param{number}" for number in range(1, 257))
 _WORDS = frozenset({str})
-_XML = re.compile(r"\s*<(?:\?xml|Event[\s>])")
+_JSON = ("{", "[")
+_DATA = re.compile(r"<Data(?=[\s>/])")
+_XML = re.compile(r"\s*<(?:\?xml|Event[\s>])|\s*&lt;Event(?:\s|&gt;)")
 _OTLP_SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 _OTLP_DEPTH = 8
 _SECONDS = re.compile(r"\d{1,10}(?:\.\d{1,9})?", re.ASCII)
@@ -37,7 +40,7 @@ _SPLUNK = (("event", "time"), ("_raw", "_time"))
 """Text of an event and its time: of the HTTP Event Collector, and of a search's result."""
 _STRING_KEYS = (
     "stringinserts", "insertionstrings", "replacementstrings", "strings", "properties", "eventdata",
-    "winlogeventdata", "eventdataxml",
+    "winlogeventdata", "eventdataxml", "payload", "parameterxml", "data",
 )  # fmt: skip
 
 
@@ -210,6 +213,31 @@ def _tree_event(value: Mapping[str, object]) -> Found | None:
     return None
 
 
+def _wazuh_event(value: Mapping[str, object]) -> Found | None:
+    """`system` with its fields, `eventdata` beside it. Source: Wazuh, "Windows event channel"."""
+    system = value.get("system")
+    if not isinstance(system, dict):
+        return None
+    found = _flat_event({**system, "eventdata": value.get("eventdata")})
+    if found is not None:
+        found.message = found.message.strip().strip('"')
+    return found
+
+
+def texts_in(value: object, depth: int = _DEPTH) -> Iterator[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list) and depth:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(item, depth - 1)
+
+
+def named_values(value: object) -> Found:
+    """The fields beside a text that is an event of its own."""
+    return gather(_flat(value)) if isinstance(value, dict) else Found()
+
+
 def _flat_event(value: Mapping[str, object]) -> Found | None:
     """Fields side by side under any of their known names."""
     values = _flat(value)
@@ -217,8 +245,7 @@ def _flat_event(value: Mapping[str, object]) -> Found | None:
     # A number alone is that of a wrapper (`_id`), and the event is within it.
     if (found.event_id is not None) + bool(found.provider) + bool(found.message) < 2:
         return None
-    told = (strings_in(values[name]) for name in _STRING_KEYS if name in values)
-    found.strings = next(filter(None, told), ()) or numbered(values)
+    found.strings = strings_of(values)
     return found
 
 
@@ -230,6 +257,7 @@ _SHAPES: tuple[tuple[str, Callable[[Mapping[str, object]], Found | None]], ...] 
     ("fields", _telegraf_event),
     ("Event", _tree_event),
     ("System", _tree_event),
+    ("system", _wazuh_event),
 )
 """A key of the object, and how it is read then. Any other object is one of fields side by side."""
 
@@ -310,7 +338,7 @@ def _attribute(system: Mapping[str, object], element: str, name: str) -> str:
             for values in (inner, holder):
                 if isinstance(values, dict):
                     for key in (name, f"@{name}"):
-                        if isinstance(values.get(key), str):
+                        if isinstance(values.get(key), str | float):  # seconds: Velociraptor
                             return str(values[key])
     plain_value = system.get(element)
     return plain_value if isinstance(plain_value, str) else ""
@@ -331,6 +359,8 @@ def _word(value: object) -> str:
 def strings_in(data: object) -> tuple[str, ...]:
     """Positional strings of `EventData`, `Properties` or a list, in their order."""
     if isinstance(data, dict):
+        if isinstance(whole := data.get("EventData"), dict | list | str):
+            return strings_in(whole)
         if tuple(data) == _PARAMS[: len(data)] and _WORDS.issuperset(map(type, data.values())):
             return tuple(data.values())
         for key in ("Data", "data"):
@@ -343,8 +373,16 @@ def strings_in(data: object) -> tuple[str, ...]:
     if isinstance(data, list):
         return tuple(data) if _WORDS.issuperset(map(type, data)) else tuple(map(_item, data))
     if isinstance(data, str):
-        return tuple(_data_elements(data))
+        if data.lstrip()[:1] in _JSON:
+            return strings_in(_decoded(data))
+        return tuple(_data_elements(data.replace("Param>", "Data>")))
     return ()
+
+
+def strings_of(values: Mapping[str, object]) -> tuple[str, ...]:
+    """The positional strings among values with plain names."""
+    told = (strings_in(values[name]) for name in _STRING_KEYS if name in values)
+    return next(filter(None, told), ()) or numbered(values)
 
 
 def _data_elements(text: str) -> Iterable[str]:
@@ -359,7 +397,7 @@ def _data_elements(text: str) -> Iterable[str]:
 
 def _each_element(text: str) -> Iterator[str]:
     at = 0
-    while (start := text.find("<Data", at)) >= 0 and (opened := text.find(">", start)) >= 0:
+    while (data := _DATA.search(text, at)) and (opened := text.find(">", data.end())) >= 0:
         at = opened + 1
         if text[opened - 1] == "/":
             yield ""
