@@ -39,7 +39,7 @@ _DAY = 86400.0
 _LEAP_YEAR = 2000
 """From which turns of the year are counted: every date is one."""
 _JSON = re.compile(r"\[?\s*\{\s*(?:[\"}]|$)|\[\s*$")
-_XML = re.compile(r"<(?:\?xml|!DOCTYPE|!--|Events?[\s>])")
+_XML = re.compile(r"<(?:\?xml|!DOCTYPE|!--|(?:Events?|Objs|Objects)[\s>])")
 _RECORD = re.compile(r"Record \d+\s*$")
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r\x1b"})
 

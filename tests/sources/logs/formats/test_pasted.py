@@ -131,3 +131,76 @@ def is_703(found: Event) -> bool:
         and found.database == STRINGS_703[3]
         and FIELDS_703.items() <= found.fields.items()
     )
+
+
+CLIXML = """<Objs Version="1.1.0.1" xmlns="http://schemas.microsoft.com/powershell/2004/04">
+  <Obj RefId="0">
+    <TN RefId="0"><T>System.Diagnostics.Eventing.Reader.EventLogRecord</T></TN>
+    <Props>
+      <I32 N="Id">703</I32><S N="ProviderName">ESE</S><S N="LogName">Application</S>
+      <I64 N="RecordId">4711</I64><S N="MachineName">EX01</S>
+      <DT N="TimeCreated">2007-06-21T05:14:15+02:00</DT>
+      <Obj N="Properties" RefId="1"><LST>{strings}</LST></Obj>
+    </Props>
+  </Obj>
+</Objs>
+"""
+CONVERTED = """<?xml version="1.0" encoding="utf-8"?>
+<Objects>
+  <Object Type="System.Diagnostics.Eventing.Reader.EventLogRecord">
+    <Property Name="Id" Type="System.Int32">703</Property>
+    <Property Name="ProviderName" Type="System.String">ESE</Property>
+    <Property Name="RecordId" Type="System.Int64">4711</Property>
+    <Property Name="MachineName" Type="System.String">EX01</Property>
+    <Property Name="TimeCreated" Type="System.DateTime">6/21/2007 3:14:15 AM</Property>
+    <Property Name="Properties" Type="x">
+      <Property Type="y">System.Diagnostics.Eventing.Reader.EventProperty</Property>
+    </Property>
+    <Property Name="Message" Type="System.String">{text}</Property>
+  </Object>
+</Objects>
+"""
+
+
+def test_objects_of_powershell_are_events() -> None:
+    item = '<Obj RefId="{}"><Props><S N="Value">{}</S></Props></Obj>'
+    strings = "".join(item.format(n, text) for n, text in enumerate(STRINGS_703, 2))
+    exported = CLIXML.format(strings=strings)
+    for data in (exported, CONVERTED.format(text=TEXT_703)):
+        assert is_703(one(data))
+        records, places = read_in_pieces(data.encode(), range(0, len(data), 40), restart=True)
+        assert (records, places) == (events(data), [])
+    assert one(exported).strings == STRINGS_703
+
+
+def test_an_element_in_a_text_of_export_clixml_is_an_event() -> None:
+    text = f"<Objs>\n  <S>{html.escape(WHOLE)}</S>\n</Objs>\n"
+
+    assert events(text) == [one(WHOLE)]
+
+
+PASTED = {
+    "dcdiag": "An Error Event occurred.  EventID: 0xC00002BF\r\n"
+    "   Time Generated: 06/21/2007   03:14:15\r\n   Event String: {}\r\n",
+    "wmic": "Category=10\r\nComputerName=EX01\r\nEventCode=703\r\nEventIdentifier=703\r\n"
+    "EventType=3\r\nLogfile=Application\r\nMessage={}\r\nRecordNumber=4711\r\nSourceName=ESE\r\n"
+    "TimeGenerated=20070621031415.000000-000\r\nType=Information\r\n",
+    "scom": "Source: EX01\nEvent Source: ESE\nEvent Number: 703\nLogging Computer: EX01\n"
+    "Event Time: 6/21/2007 3:14:15 AM\nEvent Description: {}\n",
+    "backslashes": "Event Type: Information\\\nEvent Source: ESE\\\nEvent Category: x\\\n"
+    "Event ID: 703\\\nDate: 6/21/2007\\\nTime: 3:14:15 AM\\\nComputer: EX01\\\n"
+    "Description:\\\n{}\\\n",
+    "brackets": "2007-06-21 03:14:15 EX01 ESE (703) [{}]\n",
+}
+
+
+@pytest.mark.parametrize("layout", PASTED)
+def test_a_pasted_record_gives_its_fields(layout: str) -> None:
+    found = one(PASTED[layout].format(TEXT_703))
+
+    assert (found.event_id, found.level, found.process) == (703, "information", "MSExchangeIS")
+    assert found.time == epoch("2007-06-21T03:14:15")
+    assert (found.computer, found.database) == (
+        "" if layout == "dcdiag" else "EX01",
+        STRINGS_703[3],
+    )

@@ -4,7 +4,15 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from esewatch.sources.logs.formats.fields import FIELD_OF, Found, gather, integer, labelled, plain
+from esewatch.sources.logs.formats.fields import (
+    FIELD_OF,
+    Found,
+    event_number,
+    gather,
+    integer,
+    labelled,
+    plain,
+)
 from esewatch.sources.logs.formats.times import leading_time, looks_dated
 from esewatch.sources.logs.formats.words import words_of
 
@@ -17,6 +25,7 @@ _TIGHT = re.compile(
     r"(?P<label>[^\W\d_][^:\n\t\d=]{7,30}?)[ \t]*:(?P<value>[^\s:\\/][^\n]*)(?P<tight>)"
 )
 """The same of a label of several words, or a known one, before a number or a bracket."""
+_DCDIAG = re.compile(r"\s*An? \w+ Event occurr?ed\.\s+EventID: (0x[0-9A-Fa-f]{1,8})")
 _PAIR = re.compile(r"([A-Za-z]\w{1,30})=([^\n]*)")
 _BEFORE_QUOTE = (">", " ", "\t")
 _QUOTES = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
@@ -52,6 +61,10 @@ class Label(NamedTuple):
 def label_of(line: str) -> Label | None:
     """The label and value of a line; None when it is no labelled line."""
     line = unquoted(line)
+    if line.rstrip().endswith(":\\") and plain(line) in FIELD_OF:
+        line = line.rstrip().removesuffix("\\")
+    if (number := _DCDIAG.match(line)) is not None:
+        return Label("eventid", number[1], 0)
     if (pair := _PAIR.match(line)) is not None:
         return Label(labelled(pair[1]), pair[2].strip(), 0, pair=True)
     found = LABEL.match(line) or _TIGHT.match(line)
@@ -153,7 +166,7 @@ def read_header(lines: list[str]) -> BlockHeader | None:
 def _knows(labels: list[Label]) -> bool:
     fields = {FIELD_OF.get(label.name) for label in labels}
     numbers = [label.value for label in labels if FIELD_OF.get(label.name) == "event_id"]
-    numbered = any(integer(value) is not None for value in numbers)
+    numbered = any(event_number(value) is not None for value in numbers)
     return numbered and bool(fields & {"provider", "level", "time"})
 
 

@@ -150,7 +150,7 @@ def _condensed(value: object) -> int | None:
     return None if number is None else number & 0xFFFF
 
 
-def _event_id(value: object) -> int | None:
+def event_number(value: object) -> int | None:
     """An event id, which dcdiag prints with its severity, in hexadecimal."""
     if isinstance(value, str) and (found := _HEX.fullmatch(value.strip())):
         return int(found[1], 16) & 0xFFFF
@@ -168,12 +168,12 @@ def _level(value: object) -> str | None:
 
 
 def _entry_type(value: object) -> str | None:
-    """The type that PowerShell numbers in its own way."""
-    return _level({"1": "error", "2": "warning"}.get(str(value), value))
+    """The type, which PowerShell, WMI and Windows 2003 number in their own way."""
+    return _level({"1": "error", "2": "warning", "3": "information"}.get(str(value), value))
 
 
 _USABLE: Mapping[str, Callable[[object], object]] = {
-    "event_id": _event_id,
+    "event_id": event_number,
     "timegeneratedutc": _utc,
     "timecreatedutc": _utc,
     "record_id": integer,
@@ -182,6 +182,7 @@ _USABLE: Mapping[str, Callable[[object], object]] = {
     "instanceid": _condensed,
     "eventidentifier": _condensed,
     "entrytype": _entry_type,
+    "eventtype": _entry_type,
 }
 """By name, else by field: the value as it can be used, or None. Any other is text."""
 _PLACES = {

@@ -236,7 +236,8 @@ class LineReader:
 def _process_on(text: str, at: int, prefix: re.Match[str] | None) -> str:
     """The message from `at` on, without what stands before its process."""
     junk = _JUNK.match(text, at, prefix.start()) if prefix else None
-    return text[junk.end() if junk else at :].strip().strip('"')
+    message = text[junk.end() if junk else at :].strip().strip('"')
+    return message[1:].removesuffix("]") if message.startswith("[") else message
 
 
 def _opening(text: str, found: Found) -> str:

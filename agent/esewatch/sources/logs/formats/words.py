@@ -25,10 +25,12 @@ the time of day apart from the date, `other` are words that are not read."""
 WORDS: Mapping[str, Words] = {
     "en": {
         "provider": ("Event Source", "Source", "Source Name", "Event Provider", "Provider Name"),
-        "event_id": ("Event ID", "EventID", "Event Code", "Event Identifier", "ID"),
+        "event_id": ("Event ID", "EventID", "Event Code", "Event Identifier", "Event Number", "ID"),
         "time": ("Date and Time", "Event Time", "Time Generated", "Time Created", "Date"),
         "clock": ("Time",),
-        "computer": ("Computer", "Computer Name", "Machine Name", "Machine", "Host"),
+        "computer": (
+            "Logging Computer", "Computer", "Computer Name", "Machine Name", "Machine", "Host",
+        ),
         "channel": ("Log Name", "Event Log", "Log"),
         "record_id": ("Record Number", "Event Record ID", "Record ID"),
         "type": ("Event Type",),

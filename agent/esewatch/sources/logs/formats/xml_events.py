@@ -14,10 +14,15 @@ from xml.sax.saxutils import unescape
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.logs.formats.decoder_state import DecoderState
 from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.fields import Found, integer
+from esewatch.sources.logs.formats.fields import Found, gather, integer, plain
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
 
 OPEN = re.compile(rb"<Event(?=[\s>])|&lt;Event(?=\s|&gt;)")
+_OPEN_ANY = re.compile(OPEN.pattern + rb"|<Obj(?:ect)?(?=\s)")
+"""With the objects of Export-Clixml and ConvertTo-Xml, which lie within each other."""
+_OBJECT = re.compile(rb"<(/?)Obj(?:ect)?(?=[\s>])[^>]*?(/?)>")
+_OBJECT_ENDS = (b"</Obj>", b"</Object>")
+_SPELT = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _OPEN_PLAIN = re.compile(rb"<Event(?=[\s>])")
 CLOSE, _CLOSE_ESCAPED = b"</Event>", b"&lt;/Event&gt;"
 _QUOTED = re.compile(rb"[ \t]*(?:[>|][ \t]?)+(?:[-+][ \t]*(?=<))?")
@@ -58,7 +63,7 @@ class XmlEvents:
         for start, end in elements(data, self._taken):
             self._tell_between(data, hits, behind, start, harvest)
             behind = end
-            closed = data.endswith((CLOSE, _CLOSE_ESCAPED), start, end)
+            closed = data.endswith((CLOSE, _CLOSE_ESCAPED, *_OBJECT_ENDS), start, end)
             if end == len(data) and not closed and not final and end - start <= RECORD_LIMIT:
                 consumed = start
             elif not closed:
@@ -87,11 +92,12 @@ class XmlEvents:
 
 def elements(data: bytes, at: int) -> Iterator[tuple[int, int]]:
     """Start and end of each `<Event>` element; one that is not closed ends at the next."""
-    while (found := OPEN.search(data, at)) is not None:
+    while (found := _OPEN_ANY.search(data, at)) is not None:
         start = found.start()
         at = element_end(data, start, len(data))
         if at < 0:
-            following = OPEN.search(data, found.end())
+            is_object = data.startswith(b"<Obj", start)
+            following = None if is_object else OPEN.search(data, found.end())
             at = following.start() if following else len(data)
         yield start, at
 
@@ -99,11 +105,22 @@ def elements(data: bytes, at: int) -> Iterator[tuple[int, int]]:
 def element_end(data: bytes, start: int, limit: int) -> int:
     """End of the element that begins at `start`; -1 if another one begins, or `limit` comes,
     first."""
+    if data.startswith(b"<Obj", start):
+        return _object_end(data, start, limit)
     escaped = data.startswith(b"&", start)
     following = (OPEN if escaped else _OPEN_PLAIN).search(data, start + 1, limit)
     close = _CLOSE_ESCAPED if escaped else CLOSE
     end = data.find(close, start, following.start() if following else limit)
     return end + len(close) if end >= 0 else -1
+
+
+def _object_end(data: bytes, start: int, limit: int) -> int:
+    depth = 0
+    for tag in _OBJECT.finditer(data, start, min(limit, start + RECORD_LIMIT)):
+        depth += 0 if tag[2] else -1 if tag[1] else 1
+        if not depth:
+            return tag.end()
+    return -1
 
 
 def add_element(
@@ -183,6 +200,8 @@ def found_in(element: bytes) -> Found:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(str(error)) from None
+    if element.startswith(b"<Obj"):
+        return _of_object(root)
     found = Found()
     for section in root:
         name = _local(section)
@@ -199,6 +218,31 @@ def found_in(element: bytes) -> Found:
                 if _local(item) == "Message":
                     found.message = (item.text or "").strip()
     return found
+
+
+def _of_object(root: ElementTree.Element) -> Found:
+    """An event object of PowerShell: properties with their names, and its strings in a list."""
+    values: dict[str, object] = {}
+    strings: tuple[str, ...] = ()
+    holders = [root, *(each for each in root if _local(each) in ("Props", "MS"))]
+    for item in (item for holder in holders for item in holder):
+        name = plain(item.get("N") or item.get("Name") or "")
+        if not len(item):
+            values.setdefault(name, _spelt(item.text))
+        elif name in ("properties", "replacementstrings"):
+            inner = [each for each in item.iter() if each is not item and not len(each)]
+            named = [each for each in inner if "Value" in (each.get("N"), each.get("Name"))]
+            texts = named or [each for each in inner if _local(each) in ("S", "Property")]
+            strings = tuple(_spelt(each.text) for each in texts)
+    found = gather(values)
+    if not any(text.startswith("System.Diagnostics.") for text in strings):
+        found.strings = strings
+    return found
+
+
+def _spelt(text: str | None) -> str:
+    """A text in which Export-Clixml spells control characters (`_x000A_`)."""
+    return _SPELT.sub(lambda found: chr(int(found[1], 16)), text or "").replace("\r\n", "\n")
 
 
 def _read_system(system: ElementTree.Element, found: Found) -> None:
