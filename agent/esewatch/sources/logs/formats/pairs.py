@@ -62,7 +62,8 @@ _LAYOUTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "WinEvtLog: ",
         re.compile(
-            r"(?:[^\n]*(?P<year>\d{4}) (?P<day>[A-Z][a-z]{2} \d\d) (?P<clock>[\d:]{8}) )?[^\n]*?"
+            r"(?:[^\n]{0,300}(?P<year>\d{4}) (?P<day>[A-Z][a-z]{2} \d\d) (?P<clock>[\d:]{8}) )?"
+            r"[^\n]{0,300}?"
             r"WinEvtLog: (?P<channel>[^:\n]+): (?P<level>\w+)\((?P<event_id>\d+)\):"
             r" (?P<provider>[^:\n]+): [^:\n]*: [^:\n]*: (?P<computer>[^:\s]+): (?P<message>.*)",
             re.DOTALL,
@@ -72,7 +73,7 @@ _LAYOUTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "MSWinEventLog\t",
         re.compile(
-            r"[^\n]*?MSWinEventLog\t\d+\t(?P<channel>[^\t]*)\t\d+\t(?P<time>[^\t]*)\t"
+            r"[^\n]{0,300}?MSWinEventLog\t\d+\t(?P<channel>[^\t]*)\t\d+\t(?P<time>[^\t]*)\t"
             r"(?P<event_id>\d+)\t(?P<provider>[^\t]*)\t[^\t]*\t[^\t]*\t(?P<level>[^\t]*)\t"
             r"(?P<computer>[^\t]*)\t[^\t]*\t[^\t]*\t(?P<message>[^\t]*)",
             re.DOTALL,
