@@ -7,9 +7,10 @@ Public sources of the labels of Windows 2000 to 2003 (`Event Type:` ... `Descrip
 - de `Ereigniskennung`, `Zeit`: reports of Windows XP and Server 2003 users; the German pages of
   Windows Defender (learn.microsoft.com) head each event by `Ereigniskennung`.
 - it: support article 296220; es `Id. suceso`, `Origen del suceso`: reports of Windows XP users.
-- fr: the French edition of support article 308427.
-Those of today, which the viewer's columns have too: the page "Event Properties" of its help in each
-language (technet.microsoft.com, cc765981).
+- fr: as Windows XP shows them; no page with all of them was seen.
+Those of today, which the viewer's columns have too: the page "Event Properties" of its help
+(technet.microsoft.com, cc765981; seen in de, fr, it, ja, ko, pt, sv and tr). A word of es, it or zh
+that is on none of these pages is as Windows shows it.
 
 The labels of a language that is not here are unread, except where the order tells (`blocks`,
 `columns`): its records are reported as unreadable. Those are Czech, Danish, Dutch, Finnish, Greek,
