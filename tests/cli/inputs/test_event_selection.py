@@ -79,4 +79,4 @@ def test_a_copy_of_a_log_counts_once_and_that_is_said(
     assert main(["events", str(tmp_path / "a.log"), str(tmp_path / "a-copy.log")]) == 0
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 5
-    assert "has nothing that is not in" in shown.err
+    assert "is a copy: all of it is in" in shown.err

@@ -107,7 +107,7 @@ class Reader:
                 for path, remark in batch.remarks:
                     self._remarks.setdefault(remark, {})[path] = None
                 for copy, other in batch.copies:
-                    _say(f"{copy} has nothing that is not in {other} too: counted once")
+                    _say(f"{copy} is a copy: all of it is in {other} too, and counts once")
                 bar.update(max(0, before + size - batch.backlog_bytes - bar.n))
                 for piece in batch.unreadable:
                     told = isinstance(source, FollowedFiles)
