@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
+from esefiles.base.names import visible
+
 FAILED: Final = 2
 INTERRUPTED: Final = 130
 """As a shell has it of a process that Ctrl-C ended: before there was anything to be closed."""
@@ -80,8 +82,3 @@ def done(
         said = sentence(error) if isinstance(error, OSError) else str(error)
         sys.stderr.write(visible(" ".join(f"{name}: {said}".splitlines())) + "\n")
         return FAILED
-
-
-def visible(text: str) -> str:
-    """`text` for a terminal: what it would obey or cannot show as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

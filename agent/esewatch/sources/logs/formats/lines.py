@@ -28,8 +28,6 @@ _FORWARDED = re.compile(
     r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\t[A-Za-z]\w*\.[A-Za-z]+\t(\S+)\t"
 )
 """A time as forwarders write it, and the host behind it, whatever comes before the provider."""
-_NO_YEAR = re.compile(r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d")
-_WITH_YEAR = re.compile(_NO_YEAR.pattern + r" \d{4}(?![:\d])")
 _JUNK = re.compile(r"[^()]*[\]|=>\"\t]\s*")
 """Words of a shipper between a heading and a text; no name of a process has these characters."""
 _LEVEL = re.compile(r"\[?([A-Za-z]{4,13})\]?[\s:,|]+(?!Store\b)")
@@ -37,14 +35,8 @@ _NUMBER = re.compile(
     r"[\s:,;(/#=|\-]*(?:\[\d+\]:?\s*)?[\s:,(/#=|\-]*(?:event\s?)?(?:id\s*[:=]?\s*)?\(?(\d{1,5})\)?(?![\w.(])[\s:,|\-]*",
     re.IGNORECASE,
 )
-_NUMBER_BEFORE = re.compile(r"\t(\d{1,5})\t\Z")
-"""Snare has the event id in the column before the provider."""
-_REWRITTEN = (
-    ("MSWinEventLog", re.compile("#011"), "\t"),
-    ("EvntSLog", re.compile(r"/([^/()\s]{1,64}) \((\d{1,5})\) - "), r" \1: \2: "),
-)
-"""Word of a forwarder, and what is written another way in its lines: Snare's tabs, which rsyslog
-escapes by default, and `HOST/ESE (474) - ` of EventReporter."""
+_EVENT_REPORTER = re.compile(r"/([^/()\s]{1,64}) \((\d{1,5})\) - ")
+"""`HOST/ESE (474) - ` behind the word EvntSLog."""
 _BRACKET = re.compile(r"\[\d+\]:?\s*|[\s:,|\-]+")
 _NAMED_ID = re.compile(r"\b(?:event\s?id|eventcode)\s*[:=#]?\s*\x22?(\d{1,5})\b", re.IGNORECASE)
 _UNDESCRIBED = re.compile(r"description for event id\W{0,3}\d+\W{0,3} (?:from|in) source")
@@ -126,9 +118,8 @@ class LineReader:
     def _line(self, text: str) -> tuple[Found, bool] | None:
         """A line without a header of RFC 5424, or what stands behind one."""
         found = Found()
-        for forwarder, written, instead in _REWRITTEN:
-            if forwarder in text:
-                text = written.sub(instead, text)
+        if "EvntSLog" in text:
+            text = _EVENT_REPORTER.sub(r" \1: \2: ", text)
         rest = _opening(text, found)
         prefix = _PREFIX.search(rest)
         head = rest[: prefix.start()] if prefix else rest
@@ -141,9 +132,6 @@ class LineReader:
         if dated:
             before = len(text) - len(rest) + heading.start
             found.computer = heading.computer or _forwarded_from(text, before)
-            if isinstance(found.time, str) and _NO_YEAR.fullmatch(found.time):
-                whole = _WITH_YEAR.search(head)  # Snare repeats the time with its year
-                found.time = whole[0] if whole else found.time
         at = heading.end
         if heading.numbered:
             found.event_id = heading.event_id
@@ -209,8 +197,6 @@ class LineReader:
         number, end = _NUMBER.match(head, named.end()), named.end()
         if number is not None:
             end = _behind_category(head, number.end())
-        else:
-            number = _NUMBER_BEFORE.search(head, 0, named.start())
         event_id = integer(number[1]) if number else None
         return _Heading(named[1], level, computer, bool(number), event_id, named.start(), end)
 
