@@ -257,13 +257,14 @@ def database_page(
     instance = state.instances.get(instance_key(database))
     policy = policy_for(gathering.settings, database.database, database.computer)
     past = gathering.history(facts, views)
+    heard = last_record(state, database.computer, {database.channel, ""})
     return DatabasePage(
         now=now,
         figures=figures,
-        pictures=pictures(past, figures.advice, figures, policy, now),
+        pictures=pictures(past, figures.advice, figures, policy, now, heard=heard),
         first_seen=(dated and database.first_seen) or None,
         last_seen=(dated and database.last_seen) or None,
-        heard=last_record(state, database.computer, {database.channel, ""}),
+        heard=heard,
         sentence=_maintained(figures, views, without),
         tasks=_task_rows(views, database.untimed.events),
         ends=_last_ends(views, without),

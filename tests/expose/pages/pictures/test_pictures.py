@@ -115,6 +115,20 @@ def test_of_a_silent_computer_nothing_is_drawn_beyond_its_last_record() -> None:
     assert unheard.timeline == read.timeline != heard.timeline
 
 
+def test_work_that_runs_is_drawn_until_the_last_record() -> None:
+    heard = NOON - 40 * HOUR
+
+    def drawn_of(history: History) -> tuple[Pictures, Pictures]:
+        advice, figures = advised(history, MORNING), figured(history)
+        known = pictures(history, advice, figures, Policy(), MORNING, heard=heard)
+        return known, pictures(history, advice, figures, Policy(), MORNING)
+
+    running, until_now = drawn_of(background())
+    assert running.timeline == made(background(unread_since=heard)).timeline != until_now.timeline
+    ended, as_before = drawn_of(exchange())
+    assert ended.timeline == as_before.timeline
+
+
 def test_every_database_of_a_state_has_its_pictures() -> None:
     state, settings = example(), default_settings()
     view = overview(state, settings, NOW, advise(state, settings, NOW))

@@ -44,15 +44,24 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pictures(
-    history: History, advice: Judgement | None, figures: DatabaseFigures, policy: Policy, now: float
+    history: History,
+    advice: Judgement | None,
+    figures: DatabaseFigures,
+    policy: Policy,
+    now: float,
+    *,
+    heard: float | None = None,
 ) -> Pictures:
     """All of one database as of `now` (epoch seconds, finite). `history` is a whole one
     (`advice.history.history`), not its outline. `advice` is None where none is made yet. Of a
-    computer that is silent nothing is drawn beyond its last record."""
+    silent computer, and of work that runs, nothing is known beyond the last record, `heard`."""
+    ends = [history.unread_since]
+    if any(run.end is None for run in (*history.defrag_runs, *history.scan_runs)):
+        ends.append(heard)
     if advice is not None:
-        ends = [each.since for each in advice.findings if each.finding == "not_heard"]
-        known = [each for each in (*ends, history.unread_since) if each is not None]
-        history = msgspec.structs.replace(history, unread_since=min(known, default=None))
+        ends += [each.since for each in advice.findings if each.finding == "not_heard"]
+    read = min((each for each in ends if each is not None), default=None)
+    history = msgspec.structs.replace(history, unread_since=read)
     drawn: dict[Name, Markup | str] = {
         "timeline": _timeline(history, now),
         "window_bar": _window_bar(history, advice, now),
