@@ -214,7 +214,7 @@ class Case:
         if not any(self.begin <= run[0] <= self.now for run in self.scans):
             return 0.0
         waited = self.waited(self.checks, range(717, 721), self.scans)
-        limit = deadline(self.subject)
+        limit = deadline(self.subject, self.now)
         return waited / limit if waited > limit else 0.0
 
     def waited(

@@ -4,7 +4,7 @@ It draws from a random stream of its own, so that the history of a seed is what 
 is added here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
@@ -53,6 +53,19 @@ def with_one(
     found = Aftermath(rng, made, logs, [place for group in groups for place in group])
     happening(found)
     return found.history()
+
+
+def in_one_order(
+    records: Iterable[Logged | Scanned | Acknowledged],
+) -> Iterator[Logged | Scanned | Acknowledged]:
+    """An input that was not read at one acknowledgement was not at those before it."""
+    records = list(records)
+    acknowledged = [each for each in records if isinstance(each, Acknowledged)]
+    for each in records:
+        if isinstance(each, Acknowledged):
+            later = [ack.unread for ack in acknowledged if ack.time >= each.time]
+            each = each._replace(unread=frozenset().union(*later))
+        yield each
 
 
 class Aftermath:
@@ -119,7 +132,7 @@ class Aftermath:
         for each in new:
             records.insert(self.rng.randint(0, len(records)), each)
         settings = {**self.made.configuration, **self.settings}
-        return self.made._replace(records=tuple(records), configuration=settings)
+        return self.made._replace(records=tuple(in_one_order(records)), configuration=settings)
 
     def read_where(self, read: Scanned | Acknowledged) -> Scanned | Acknowledged:
         """A file that was moved is read where it is then."""

@@ -259,7 +259,7 @@ def lost(
             yield min(begin, end), max(begin, end)
 
 
-def shut_down(records: list[tuple[int, str, Logged]]) -> dict[str, float]:
+def shut_down(records: list[tuple[int, str, Logged]], now: float) -> dict[str, float]:
     """Computers that were properly shut down.
 
     "1074 whose `%5` says shutdown or power off (a table of languages; any other word is a restart)
@@ -267,6 +267,8 @@ def shut_down(records: list[tuple[int, str, Logged]]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for _, label, record in sorted(records, key=lambda each: each[2].time):
+        if record.time > now + DAY:
+            break
         if record.event_id == 6005:
             found.pop(label, None)
         elif record.event_id == 1074 and {*record.strings[4:5]} & OFF:
@@ -377,4 +379,4 @@ def chronicle(history: History) -> Chronicle:
         )
         for key, found in heard.items()
     }
-    return Chronicle(events, times, gaps, read_of, shut_down(records), begins, ends)
+    return Chronicle(events, times, gaps, read_of, shut_down(records, history.now), begins, ends)

@@ -36,7 +36,7 @@ UNSEEN = frozenset({"not_heard", "unknown_since"})
 INFO = frozenset({"unexplained_error"})
 
 
-def deadline(subject: Subject) -> float:
+def deadline(subject: Subject, now: float) -> float:
     """How old a verification may become.
 
     "configured; else the largest of 7 days, 735's own threshold and 1.5 x the median time *from
@@ -45,7 +45,11 @@ def deadline(subject: Subject) -> float:
     configured = seconds(subject.entry.get("verify_within", ""))
     if configured is not None:
         return configured
-    told = [number(event.at(8)) for event in subject.owned if event.id == 735]
+    told = [
+        number(event.at(8))
+        for event in subject.owned
+        if event.id == 735 and event.time <= now + DAY
+    ]
     late = [each for each in told if each is not None]
     ends = [
         each.event.when
@@ -118,7 +122,7 @@ def is_asked_for(subject: Subject) -> bool:
 def standing(subject: Subject, now: float) -> str:
     """Verified in time, certainly not, or not known."""
     lost = unknown_since(subject, WINDOW)
-    limit = deadline(subject)
+    limit = deadline(subject, now)
     proofs = [*subject.verified.values()]
     if proofs and subject.worked(max(proofs), now) <= limit:
         return "verified"
@@ -312,7 +316,7 @@ def missing(subject: Subject, now: float, window: float, moment: float) -> set[s
     lost = unknown_since(subject, window)
     if lost is None:
         return absent(subject, now, moment)
-    patience = max(deadline(subject), 0.0 if subject.verified else 7 * DAY)
+    patience = max(deadline(subject, now), 0.0 if subject.verified else 7 * DAY)
     known = now - max(subject.first_seen, subject.copy.born)
     if subject.worked(lost, now) <= patience or known < 14 * DAY:
         # What is not in its log is counted from the last gap on; what is in it is said.

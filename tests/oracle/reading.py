@@ -38,7 +38,7 @@ from tests.oracle.integrity import (
 )
 from tests.oracle.judgement import findings, verdict
 from tests.oracle.nights import length
-from tests.oracle.passes import ACTIVE, STOPS, TASK, Completion, derive, family, proves
+from tests.oracle.passes import ACTIVE, STOPS, TASK, Completion, Order, derive, family, proves
 from tests.oracle.presence import COMES, SILENCE, detached, hour_end, in_replay, spans, without
 from tests.oracle.restores import Restore, restarts_of, restores
 from tests.oracle.subject import Subject, is_corruption, is_ignored_path
@@ -274,6 +274,12 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
         for event, old in subject.moved:
             takes = Step(event.order, partial(adopt, old, event.when))
             steps.append((takes, subject))
+            # What a snapshot of before shows is of the file that was moved, whenever it is read.
+            for scan in old.scans:
+                if scan.time <= event.when < scan.read:
+                    taken: Order = (scan.time, -1, -1)
+                    found = [partial(Latched.latch, entry=bad, at=taken) for bad in scan.bad]
+                    steps += [(Step(event.order, each), subject) for each in found]
     for step, subject in sorted(steps, key=lambda each: each[0].order):
         step.change(subject.known)
     for subject in subjects.values():

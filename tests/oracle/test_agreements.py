@@ -751,3 +751,78 @@ def test_a_log_that_was_cleared_within_a_second_has_the_gap_that_is_behind_it(
     assert (found.verified, found.verdict) == ({}, "blind")
     records[2:] = [other_program(5)._replace(record_id=2), records[2]._replace(record_id=3)]
     assert one(agreed(*records, days=16, whole=True)).verified == {"online_scan": at(15)}
+
+
+def test_a_run_that_was_interrupted_shows_that_the_log_would_have_a_completion(
+    agreed: Agreed,
+) -> None:
+    """Its start is not in the log any more."""
+    cut = ntds(0, 704, NTDS_DIT)
+    alive = [other_program(each, "Directory Service") for each in range(1, 20)]
+    assert one(agreed(cut, *alive, days=20), DIRECTORY).findings == {"defrag_overdue"}
+
+
+def test_a_page_event_that_was_read_before_maintenance_shows_where_the_database_was(
+    agreed: Agreed,
+) -> None:
+    """The instance was started twice between; the error that names no database lies before it."""
+
+    def sru(days: float, event_id: int, *rest: str) -> Logged:
+        return event(days, event_id, *rest, who=SRU, provider="ESENT")
+
+    place = ("294912 (0x48000)", "8192 (0x2000)", "-1019 (0xfffffc05)", "35 (0x23)")
+    met, failed = sru(3.1, 476, SRUDB, *place), sru(3, 244, "-1118")
+    starts = [sru(days, 102, "0", "15") for days in (1, 2)]
+    found = agreed(met, failed, sru(0, 705, SRUDB, "-1019"), *starts, days=4)
+    assert (-1, "wrong_page") in one(found, ("ex01", SRUDB.lower())).known_bad
+
+
+def test_a_snapshot_of_before_the_move_shows_the_file_that_was_moved(agreed: Agreed) -> None:
+    scan = Scanned(
+        at(1), at(3), "EX01", NTDS_DIT, complete=True, pages=100, bad=((25, "uncorrectable"),)
+    )
+    moves = attached(2, 327), attached(2.01, 326, MOVED)
+    found = agreed(collected(0), scan, *moves, days=4)
+    assert one(found, ("ex01", MOVED.lower())).known_bad == {(25, "uncorrectable")}
+
+
+def test_a_shutdown_of_a_time_to_come_explains_no_silence(agreed: Agreed) -> None:
+    off = ("x", "y", "Other", "0x0", "shutdown", "", "admin")
+    ahead = event(70, 1074, provider="USER32", channel="System")._replace(strings=off)
+    found = one(agreed(collected(0), ahead, days=41), DIRECTORY)
+    assert (found.findings, found.verdict) == ({"not_heard"}, "blind")
+
+
+def test_the_threshold_of_a_scan_of_a_time_to_come_is_none(agreed: Agreed) -> None:
+    def late(days: float, threshold: str) -> Logged:
+        rest = "7/1/2007 8:16:26 PM", "86400", threshold, threshold, "50000", "49999, 0"
+        return now(days, 735, *rest)
+
+    alive = [other_program(each) for each in range(1, 36)]
+    found = agreed(
+        now(0, 736), late(10, "20")._replace(level="warning"), late(60, "7"), *alive, days=22
+    )
+    assert one(found).verified == {"online_scan": at(10)}
+    assert "verification_overdue" not in one(found).findings
+
+
+def test_bad_pages_that_a_clock_ahead_reports_keep_the_window(agreed: Agreed) -> None:
+    nights = [
+        record
+        for day in range(10)
+        for record in (
+            old(day + 0.05, 700),
+            old(day + 0.15, 701, "7/1/2007", "300", "4", "1", "55"),
+        )
+    ]
+    assert one(agreed(*nights, days=10)).action == "shrink"
+    ahead = checksummed(10.3, "7/10/2007", bad=2)
+    assert one(agreed(*nights, ahead, days=10)).action == "keep"
+
+
+def test_a_page_scan_does_not_show_whose_instance_had_the_database(agreed: Agreed) -> None:
+    """Both were named only afterwards: the error is the instance's."""
+    scan = Scanned(at(1), at(1), "EX01", PRIV, complete=True, pages=100)
+    other = event(3, 701, "E:\\MDB06\\priv07.edb", "2218", "7/3/2007", "1230", "1", "1", "48")
+    found = agreed(scan, event(2, 2002, "3", "-1119"), other, old(4, 725), days=5)
+    assert one(found).known_bad == set()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from esewatch.advice.base.time_at_work import presence
 from esewatch.fold.identity.identity import is_snapshot
-from esewatch.fold.identity.owners import instance_key, last_named
+from esewatch.fold.identity.owners import instance_key, named_times
 from esewatch.fold.passes.passes import ATTACHES
 from esewatch.fold.passes.stops import DETACH
 from esewatch.fold.passes.transitions import ROW_BYTES, event_ids, unpack
@@ -63,7 +63,7 @@ def _came_after(other: Database, left: float) -> bool:
 
 def _left(entry: Database, instance: Instance | None) -> float | None:
     """Its last event, where it was detached by that or its instance stopped or started after it."""
-    last = last_named(entry)
+    _, last = named_times(entry)
     times = instance.times_of(STOP_EVENTS | {START}) if instance is not None else []
     return last if entry.detached >= last or (times and times[-1] > last) else None
 

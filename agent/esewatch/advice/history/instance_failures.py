@@ -7,7 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from esewatch.fold.identity.identity import is_snapshot
-from esewatch.fold.identity.owners import instance_key, last_named
+from esewatch.fold.identity.owners import instance_key, named_times
 from esewatch.fold.state import damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import START, Damage, DamageKind, Database, Failure, State
@@ -35,11 +35,12 @@ def instance_failures(state: State) -> InstanceFailures:
         starts = instance.times_of({START})
         for failure in instance.failures:
             since = _last_start_but_one(starts, failure.time)
-            named = [each for each in members[key] if last_named(each) >= since]
-            before = [each for each in named if each.first_seen <= failure.time]
+            times = [(each, *named_times(each)) for each in members[key]]
+            named = [(each, first) for each, first, last in times if last >= since]
+            before = [each for each in named if each[1] <= failure.time]
             named = before or named
             if len(named) == 1:
-                found.databases[key[0], named[0].database].append(failure)
+                found.databases[key[0], named[0][0].database].append(failure)
             else:
                 found.instances[key].append(failure)
     return found

@@ -89,6 +89,7 @@ class Timeline:
     def __init__(self, history: History, policy: Policy, now: float) -> None:
         self.history = history
         self.policy = policy
+        self.now = now
         self.period = period_days(history, policy) * DAY_SECONDS
         self.days = sorted(map(_plausible, history.days), key=lambda day: day.day)
         self._numbers = [each.day for each in self.days]

@@ -36,7 +36,8 @@ class Cycles(NamedTuple):
     known: bool
     """It is watched and known for long: what is missing is reported."""
     logged: bool
-    """Its log has a pass, or a start of its instance: it would have shown a completion."""
+    """Its log has an event of a pass (704 alone, too), or a start of its instance: it would have
+    shown a completion."""
 
     @property
     def late(self) -> bool:
@@ -56,9 +57,7 @@ def cycles(history: History, now: float) -> Cycles:
         lost=bool(gaps),
         torn=history.defrag_torn,
         known=known_long and history.tier == "watched",
-        logged=bool(history.defrag_passes)
-        or "defrag" in history.failed
-        or history.started is not None,
+        logged=bool(history.defrag_passes or history.defrag_torn) or history.started is not None,
     )
 
 

@@ -62,9 +62,12 @@ def _evidence(at: RuleInput) -> RuleOutcome | None:
 
 
 def _bad_pages(at: RuleInput) -> RuleOutcome | None:
-    history = at.timeline.history
-    standing = [bad for bad in history.bad_pages if bad.first <= at.time]
-    damage = {kind: each for kind, each in history.damage.items() if each.times[0] <= at.time}
+    history, now = at.timeline.history, at.timeline.now
+    # What a clock that is ahead reports is known now.
+    standing = [bad for bad in history.bad_pages if min(bad.first, now) <= at.time]
+    damage = {
+        kind: each for kind, each in history.damage.items() if min(each.times[0], now) <= at.time
+    }
     found = investigate(standing, damage, history.io_errors, at.time)
     if found is None:
         return None

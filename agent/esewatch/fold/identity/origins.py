@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from esewatch.config import Settings
 from esewatch.fold.identity.identity import is_snapshot, tier
-from esewatch.fold.identity.owners import has_been_in, instance_label, last_named
+from esewatch.fold.identity.owners import has_been_in, instance_label, named_times
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import START, Database, State
 
@@ -66,7 +66,7 @@ def _attached_after(state: State, old: Database, new: Database) -> float | None:
     name = instance_label(new)
     if not name or not has_been_in(old, new.computer, name):
         return None
-    last = last_named(old)
+    _, last = named_times(old)
     instance = state.instances.get((new.computer, name.lower()))
     starts = instance.times_of({START}) if instance is not None else []
     place = bisect_right(starts, last)

@@ -108,8 +108,9 @@ def _note(entry: Database, event: Event, *, anew: bool) -> None:
     """Keep that an instance named it; `anew`: those that did before had less of a claim."""
     known, present = entry.instances, entry.ese_instance.lower()
     if anew:
-        known.clear()
-    elif present:
+        for other in known.keys() - {event.ese_instance.lower()}:
+            del known[other]
+    if present and (present in known or not anew):
         # Nothing is known of when it began in a journal of an earlier version.
         first, last = known.get(present, (0.0, 0.0))
         known[present] = (first, max(last, entry.named))
@@ -129,11 +130,12 @@ def _claim(process: str, *, maintains: bool) -> int:
     return _SERVES if maintains or process.lower().startswith(SERVERS) else _OPENS
 
 
-def last_named(entry: Database) -> float:
-    """Last time at which its instance named it; a tool, a snapshot or a reading of the file is
-    none."""
-    _, last = entry.instances.get(entry.ese_instance.lower(), (0.0, 0.0))
-    return max(entry.named, last) or entry.last_seen
+def named_times(entry: Database) -> tuple[float, float]:
+    """First and last time at which its instance named it; a tool, a snapshot or a reading of the
+    file is none."""
+    known = entry.instances.get(entry.ese_instance.lower())
+    first, last = known or (entry.first_seen, 0.0)
+    return first, max(entry.named, last) or entry.last_seen
 
 
 class Stay(NamedTuple):
