@@ -280,6 +280,12 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
                     taken: Order = (scan.time, -1, -1)
                     found = [partial(Latched.latch, entry=bad, at=taken) for bad in scan.bad]
                     steps += [(Step(event.order, each), subject) for each in found]
+            # What was shown at the old path, as the move was not read yet, is dealt with.
+            for ack in history.records:
+                if isinstance(ack, Acknowledged) and is_of(ack, old) and ack.time > event.when:
+                    shown = as_shown(ack, old, history) if ack.unread else None
+                    if shown is not None:
+                        steps.append((acknowledged(ack, shown.known), subject))
     for step, subject in sorted(steps, key=lambda each: each[0].order):
         step.change(subject.known)
     for subject in subjects.values():

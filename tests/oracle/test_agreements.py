@@ -826,3 +826,18 @@ def test_a_page_scan_does_not_show_whose_instance_had_the_database(agreed: Agree
     other = event(3, 701, "E:\\MDB06\\priv07.edb", "2218", "7/3/2007", "1230", "1", "1", "48")
     found = agreed(scan, event(2, 2002, "3", "-1119"), other, old(4, 725), days=5)
     assert one(found).known_bad == set()
+
+
+def test_what_was_acknowledged_before_its_move_was_read_does_not_come_back(agreed: Agreed) -> None:
+    ack = Acknowledged(at(3), "ex01", NTDS_DIT.lower(), unread=frozenset({9}))
+    moves = attached(2, 327)._replace(file=9), attached(2.01, 326, MOVED)._replace(file=9)
+    page = ("8192 (0x2000)", "8192 (0x2000)", "-1019 (0xfffffc05)", "20 (0x14)")
+    found = agreed(collected(0), ntds(1, 476, NTDS_DIT, *page), ack, *moves, days=4)
+    assert one(found, ("ex01", MOVED.lower())).known_bad == set()
+
+
+def test_what_a_page_scan_found_first_is_known_since_then(agreed: Agreed) -> None:
+    """Its one event is of a time to come, and shows nothing of when it was first seen."""
+    scan = Scanned(at(1), at(1), "EX01", PRIV, complete=True, pages=100)
+    found = one(agreed(passed(50, 1), scan, days=11))
+    assert (found.findings, found.verdict) == (set(), "ok")

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,8 +36,8 @@ from esefiles.scan.reading.reading import DatabaseFile
 from esefiles.scan.recovery.backup_trailer import BackupTrailer, trailer_of
 from esefiles.scan.recovery.log_folder import CheckpointFile, LogFolders, LogSeries
 from esefiles.scan.recovery.log_verification import CheckedLogs, LogVerifier
-from esefiles.scan.recovery.verdict import judge
-from esefiles.scan.results import FileResult, Verdict
+from esefiles.scan.recovery.verdict import WORST_FIRST, judge
+from esefiles.scan.results import FileResult, Outcome, RequiredLogs, Verdict
 from esefiles.scan.structure.structure_check import STOPPED, Structure, check_structure
 
 LISTED_ERRORS = 20
@@ -162,14 +163,22 @@ def add_check(commands: "argparse._SubParsersAction[Any]") -> argparse.ArgumentP
         "check",
         help="check whether a copy of a database would mount",
         description="Reads every page of each database and the transaction logs that a replay"
-        " needs, and gives one verdict each. Logs are looked for in the folders that are named,"
-        " below them, and beside each database. Exit status: 0 it mounts, as it is or after a"
-        " replay of logs that are all there, 1 any other verdict, none yet (--max-time) or, of"
-        " several, a path that cannot be read, 2 none could be read.",
+        " needs, and gives one verdict each; the first line says which would not mount. Logs are"
+        " looked for in the folders that are named, below them, and beside each database. Exit"
+        " status: 0 it mounts, as it is or after a replay of logs that are all there, 1 any other"
+        " verdict, none yet (--max-time) or, of several, a path that cannot be read, 2 none could"
+        " be read.",
         epilog="example: esewatch check /snapshots/ex01",
     )
     check.add_argument(
         "paths", nargs="+", metavar="PATH", help="folders of copies, files, or globs"
+    )
+    check.add_argument(
+        "--logs",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder of transaction logs elsewhere; may be repeated",
     )
     check.add_argument(
         "--deep",
@@ -185,12 +194,22 @@ def add_check(commands: "argparse._SubParsersAction[Any]") -> argparse.ArgumentP
 def check_copies(options: argparse.Namespace, pools: Pools) -> int:
     named = named_paths(options.paths)
     found = _databases(named)
+    logs_named = named_paths(options.logs)
+    found.errors.extend(logs_named.errors)
+    named.paths.extend(logs_named.paths)
+    named.barred.extend(logs_named.barred)
     logs, deep = _Logs(named, found.files, options), Deep(options)
     as_json, limit = options.format == "json", listed(options)
+    told: list[_Told] = []
 
     def report(result: FileResult) -> Reported:
         header = result.header
-        if header is None:
+        if result.ended == "temporary":
+            return Reported("", HEALTHY, result.reason)
+        if result.ended == "lost":
+            told.append(_Told(result.path, "not_restorable", "".join(lost_lines(result))))
+            return Reported(json_line(lost_object(result)) if as_json else "", WRONG)
+        if header is None or result.ended == "failed":
             return Reported("", WRONG)
         checked = logs.verifier.of(header, result.path)
         beyond = deep.of(result)
@@ -205,13 +224,76 @@ def check_copies(options: argparse.Namespace, pools: Pools) -> int:
                 json_line(check_object(result, verdict, checked, beyond, limit)), status
             )
         lines = check_lines(result, verdict, checked, beyond, limit)
-        return Reported("".join(f"{line}\n" for line in lines), status)
+        told.append(_Told(result.path, verdict.outcome, "".join(f"{line}\n" for line in lines)))
+        return Reported("", status)
 
     def before(stop: threading.Event) -> None:
         deep.begin(stop)
         logs.verify(stop)
 
-    return run_scan(options, pools, found, report, before=before, all_needed=True)
+    status = run_scan(options, pools, found, report, before=before, all_needed=True)
+    if told and not as_json:
+        told.sort(key=lambda each: WORST_FIRST.index(each.outcome))
+        sys.stdout.write("".join([f"{summary(told)}\n", *(f"\n{each.text}" for each in told)]))
+    return status
+
+
+class _Told(NamedTuple):
+    path: str
+    outcome: Outcome
+    text: str
+
+
+_NAMED = 3
+"""Databases that the first line names for each outcome; more are counted."""
+_OUTCOMES: tuple[tuple[Sequence[Outcome], str], ...] = (
+    (("not_restorable", "backup_set"), "would not mount"),
+    (("loss",), "would mount only without the last logs"),
+    (("unknown",), "may or may not mount"),
+)
+
+
+def summary(told: Sequence[_Told]) -> str:
+    """The one line that matters: which of the databases would not mount."""
+    names = Counter(Path(each.path).name for each in told)
+    sentences: list[str] = []
+    for outcomes, what in _OUTCOMES:
+        found = [each.path for each in told if each.outcome in outcomes]
+        listed = [Path(path).name if names[Path(path).name] == 1 else path for path in found]
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        shown = visible(", ".join(listed[:_NAMED])) + more
+        if len(told) == 1 and found:
+            sentences.append(f"{shown} {what}.")
+        elif found:
+            of_all = "" if sentences else f" of {len(told):,} databases"
+            sentences.append(f"{len(found):,}{of_all} {what}: {shown}.")
+    if not sentences:
+        name = visible(Path(told[0].path).name)
+        sentences = [f"{name if len(told) == 1 else f'All {len(told):,} databases'} would mount."]
+    return " ".join(sentences)
+
+
+def lost_object(result: FileResult) -> dict[str, Any]:
+    """The object of a file that is called like a database and is none."""
+    return {
+        "path": printable(result.path),
+        "verdict": "not_restorable",
+        "reasons": [printable(result.why_lost())],
+        "state": "unknown",
+        "required_logs": msgspec.structs.asdict(RequiredLogs()),
+        "pages": None,
+        **beyond_object(Beyond()),
+        "complete": True,
+    }
+
+
+def lost_lines(result: FileResult) -> list[str]:
+    lines = (
+        visible(result.path),
+        f"  {visible(result.why_lost())}",
+        f"  {_WORDS['not_restorable']}",
+    )
+    return [f"{line}\n" for line in lines]
 
 
 def _databases(named: NamedPaths) -> FoundDatabases:
@@ -223,7 +305,7 @@ def _databases(named: NamedPaths) -> FoundDatabases:
     errors = named.errors + found.errors
     if not files and not errors:
         errors.append(f"{named.paths[0]}: no ESE database is named, and nothing else has a verdict")
-    return FoundDatabases(files, errors)
+    return found._replace(files=files, errors=errors)
 
 
 class _Logs:

@@ -144,8 +144,8 @@ def run_scan(
     `all_needed`: see ScanRun.
     """
     deadline = None if options.max_time is None else time.monotonic() + options.max_time
-    for error in found.errors:
-        complain(error)
+    for sentence in (*found.errors, *found.notes):
+        complain(sentence)
     positions = Positions(options.position_folder or default_folder(), complain)
     targets = [
         ScanTarget(path=path, size=_size_of(path), verified=positions.completed(path))
@@ -167,6 +167,7 @@ def run_scan(
             resume=options.resume,
             unreadable=bool(found.errors),
             all_needed=all_needed,
+            expected=found.expected,
         )
         status = run.run(lanes, deadline, interrupt.stop)
     if interrupt.signal:
@@ -237,7 +238,7 @@ def scan_files(options: argparse.Namespace, pools: Pools) -> int:
     def report(result: FileResult) -> Reported:
         status = WRONG if is_wrong(result) else HEALTHY
         if result.header is None:
-            return Reported("", status)
+            return Reported("", status, result.reason)
         if as_json:
             return Reported(json_line(json_object(result, limit)), status)
         return Reported("".join(f"{line}\n" for line in text_lines(result, limit)), status)

@@ -2,13 +2,16 @@
 
 import glob
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
+from esefiles.base.database_names import AMBIGUOUS, is_called_database, is_called_temporary
 from esefiles.base.globs import search
-from esefiles.logs.log_names import CHECKPOINT_ENDINGS
-from esefiles.pages.header import Header
+from esefiles.logs.checkpoint import CHECKPOINT_BYTES, parse_checkpoint
+from esefiles.logs.log_header import LOG_HEADER_BYTES, NotLog, parse_log_header
+from esefiles.logs.log_names import CHECKPOINT_ENDINGS, parse_log_name
+from esefiles.pages.header import Header, NotDatabase
 from esefiles.scan.open_errors import why_not_opened
 from esefiles.scan.reading.header_reading import read_header
 from esefiles.scan.reading.reading import DatabaseFile
@@ -19,6 +22,11 @@ class FoundDatabases(NamedTuple):
 
     files: list[str]
     errors: list[str]
+    expected: frozenset[str] = frozenset()
+    """Those of `files` that must be databases, whatever they are called: something beside them
+    names them."""
+    notes: tuple[str, ...] = ()
+    """Sentences on files that are called like a database and are of another known format."""
 
 
 class NamedPaths(NamedTuple):
@@ -47,12 +55,13 @@ def named_paths(names: Sequence[str]) -> NamedPaths:
 def find_databases(named: Sequence[str]) -> FoundDatabases:
     """Files, folders with all below them, and globs. A file that is so called wins over a glob.
 
-    Below a folder only what is an ESE database by its content is taken, and links to other
-    folders are not followed. What is named itself is taken, whatever it is.
+    Below a folder what is an ESE database by its content is taken, and what must be one by its
+    name (`is_called_database`), or because logs, a checkpoint or a flush map beside it name it.
+    Links to other folders are not followed. What is named itself is taken, whatever it is.
     """
     found = named_paths(named)
     databases = databases_of(found.paths)
-    return FoundDatabases(databases.files, found.errors + databases.errors)
+    return databases._replace(errors=found.errors + databases.errors)
 
 
 def databases_of(paths: Sequence[str], *, beside_logs: bool = False) -> FoundDatabases:
@@ -62,12 +71,18 @@ def databases_of(paths: Sequence[str], *, beside_logs: bool = False) -> FoundDat
     """
     files: dict[str, None] = {}
     errors: list[str] = []
+    expected: set[str] = set()
+    notes: list[str] = []
     for path in paths:
         if os.path.isdir(path):  # noqa: PTH112 - never raises
-            files.update(dict.fromkeys(_below(path, errors, beside_logs=beside_logs)))
+            below = _below(path, beside_logs=beside_logs)
+            files.update(dict.fromkeys(below.files))
+            errors += below.errors
+            expected |= below.expected
+            notes += below.notes
         else:
             files[path] = None
-    return FoundDatabases(list(files), errors)
+    return FoundDatabases(list(files), errors, frozenset(expected), tuple(notes))
 
 
 def is_companion(path: str) -> bool:
@@ -81,8 +96,10 @@ def _why_nothing(name: str) -> str:
     return "no such file or folder: is the path right, and its volume mounted?"
 
 
-def _below(folder: str, errors: list[str], *, beside_logs: bool) -> list[str]:
-    found: list[str] = []
+def _below(folder: str, *, beside_logs: bool) -> FoundDatabases:
+    files: list[str] = []
+    expected: set[str] = set()
+    notes: list[str] = []
     wrong: list[str] = []
     has_companion = False
 
@@ -91,24 +108,84 @@ def _below(folder: str, errors: list[str], *, beside_logs: bool) -> list[str]:
 
     for place, folders, names in os.walk(folder, onerror=unreadable):
         folders.sort()
+        beside = _Beside(place, names)
         for path in (str(Path(place, name)) for name in sorted(names)):
             has_companion = has_companion or is_companion(path)
             try:
-                if Path(path).is_file() and _is_database(path):
-                    found.append(path)
+                found = _header(path) if Path(path).is_file() else None
             except OSError as error:
                 if not is_companion(path):  # a check that needs it says so
                     wrong.append(why_not_opened(path, error))
-    if not found and not wrong and not (beside_logs and has_companion):
+                continue
+            if isinstance(found, Header):
+                files.append(path)
+            elif found is None or is_companion(path):
+                continue
+            elif not found.named and (is_called_database(path) or beside.names(path)):
+                files.append(path)
+                expected.add(path)
+            elif found.named and is_called_database(path):
+                # A temporary database is told by the scan.
+                if is_called_temporary(path):
+                    files.append(path)
+                else:
+                    notes.append(f"{path}: {found.reason}")
+    if not files and not wrong and not (beside_logs and has_companion):
         wrong.append(f"{folder}: no ESE database in this folder or below it")
-    errors += wrong
-    return found
+    return FoundDatabases(files, wrong, frozenset(expected), tuple(notes))
 
 
-def _is_database(path: str) -> bool:
+class _Beside:
+    """What logs, checkpoints and flush maps of a folder say of the databases in it."""
+
+    def __init__(self, folder: str, names: Sequence[str]) -> None:
+        self._folder = folder
+        self._companions = sorted(name for name in names if is_companion(name))
+        self._known: frozenset[str] | None = None
+
+    def names(self, path: str) -> bool:
+        """True if one of them is called as the file, or has its name among those of databases that
+        were attached."""
+        if self._known is None:
+            self._known = frozenset(self._all())
+        name = Path(path).name.lower()
+        stem, dot, ending = name.rpartition(".")
+        return name in self._known or (f".{ending}" in AMBIGUOUS and f"{stem}{dot}" in self._known)
+
+    def _all(self) -> Iterator[str]:
+        newest: dict[str, str] = {}
+        for companion in self._companions:
+            stem, _, ending = companion.lower().rpartition(".")
+            log = parse_log_name(companion)
+            if log is None:
+                yield f"{stem}."
+                if f".{ending}" in CHECKPOINT_ENDINGS:
+                    yield from self._attached(companion)
+            elif log.kind == "current":
+                yield f"{stem}."
+                newest[f"{log.base}."] = companion
+            elif log.kind == "complete":
+                newest[log.base] = companion
+        for companion in newest.values():
+            yield from self._attached(companion)
+
+    def _attached(self, companion: str) -> Iterator[str]:
+        """Names of the databases that a log or a checkpoint says were attached, in lower case."""
+        try:
+            with Path(self._folder, companion).open("rb") as file:
+                data = file.read(max(LOG_HEADER_BYTES, CHECKPOINT_BYTES))
+        except OSError:
+            return
+        for parsed in (parse_log_header(data[:LOG_HEADER_BYTES]), parse_checkpoint(data)):
+            if not isinstance(parsed, NotLog):
+                for attached in parsed.attachments:
+                    yield PureWindowsPath(attached.path).name.lower()
+
+
+def _header(path: str) -> Header | NotDatabase:
     """Raises OSError."""
     file = DatabaseFile(path)
     try:
-        return isinstance(read_header(file, sleep=lambda _: None), Header)
+        return read_header(file, sleep=lambda _: None)
     finally:
         file.close()

@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from tqdm import tqdm
@@ -80,10 +80,11 @@ _NAMED = 3
 
 
 class Reported(NamedTuple):
-    """Text that is printed of a file, and the exit status that it asks for."""
+    """Text that is printed of a file, the exit status that it asks for, and a line on stderr."""
 
     text: str
     status: int
+    error: str = ""
 
 
 Report = Callable[[FileResult], Reported]
@@ -102,7 +103,8 @@ class ScanRun:
     """Scans the files of lanes. `resume`: goes on from the positions that are kept.
 
     `unreadable`: something that was named cannot be scanned. `report` says what is printed of a
-    file that ended. `all_needed`: a file that was not read to its end is wrong.
+    file that ended. `all_needed`: a file that was not read to its end is wrong. `expected`: see
+    FoundDatabases.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class ScanRun:
         resume: bool,
         unreadable: bool,
         all_needed: bool,
+        expected: Collection[str] = (),
     ) -> None:
         self._options = options
         self._positions = positions
@@ -128,6 +131,7 @@ class ScanRun:
         self._is_wrong = False
         self._unreadable = unreadable
         self._all_needed = all_needed
+        self._expected = expected
         self._any_read = False
 
     def run(self, lanes: Sequence[Lane], deadline: float | None, stop: threading.Event) -> int:
@@ -152,7 +156,8 @@ class ScanRun:
         place = self._begun(path)
         self._progress.begin(lane, 0 if place is None else place.offset)
         kept = time.monotonic()
-        for step in scan_file(path, self._options, pace, place=place):
+        expected = path in self._expected
+        for step in scan_file(path, self._options, pace, place=place, expected=expected):
             if step.place is not None:
                 self._progress.reached(lane, step.place.offset)
                 now = time.monotonic()
@@ -203,18 +208,20 @@ class ScanRun:
                 self._cannot_keep(error)
         elif result.place is not None:
             self._keep(result.place)
-        shown, status = self._report(result)
+        shown, status, said = self._report(result)
         with self._lock:
             self._unreadable = self._unreadable or result.ended == "failed"
             if result.ended != "failed" or _has_pages(result):
                 self._any_read = True
                 self._is_wrong = self._is_wrong or status != HEALTHY
-            if result.ended in ("complete", "failed"):
+            if result.ended not in ("time", "stopped"):
                 self._left.discard(result.path)
         if result.ended == "failed":
-            self._progress.write(f"esewatch: {visible(result.reason)}\n", error=True)
-        elif result.ended != "complete":
-            self._progress.write(f"esewatch: {visible(result.path)}: {result.reason}\n", error=True)
+            said = result.reason
+        elif result.ended in ("time", "stopped"):
+            said = f"{result.path}: {result.reason}"
+        if said:
+            self._progress.write(f"esewatch: {visible(said)}\n", error=True)
         self._progress.write(shown)
 
     def _wait(self, waiting: Waiting) -> None:

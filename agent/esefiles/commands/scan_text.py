@@ -27,7 +27,10 @@ _OF_COUNTS = (
 
 
 def is_wrong(result: FileResult) -> bool:
-    """True if anything is wrong with the file: a bad page, or a bad copy of the header."""
+    """True if anything is wrong with the file: a bad page, a bad copy of the header, or nothing of
+    a database in it."""
+    if result.ended == "lost":
+        return True
     header, place = result.header, result.place
     copies = header is None or (header.header_ok and header.shadow_header_ok)
     return not copies or (place is not None and place.counts.bad() > 0)

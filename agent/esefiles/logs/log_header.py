@@ -61,8 +61,14 @@ SEGMENT_BYTES: Final = 4096
 FIRST_WITH_SEGMENTS: Final = 8
 """Major version. Up to 7 a log is covered by LRCHECKSUM records (Windows 7, Exchange 2010)."""
 
-NEWEST: Final = (8, 5)
-"""Major version and major update that are known."""
+VERSIONS: Final = (
+    (8, 4, 3), (8, 5, 16), (8, 6, 20), (8, 7, 40), (8, 20, 60), (8, 30, 80), (8, 40, 100),
+    (8, 50, 120), (8, 60, 140), (8, 70, 160), (8, 80, 180), (8, 90, 200), (8, 130, 280),
+)  # fmt: skip
+"""Major version, major update, newest minor update: the engine's table of formats (sysver.cxx)
+from 2015 (Windows 10, Exchange 2016) on. Another minor update is the same format."""
+NEWEST: Final = VERSIONS[-1][:2]
+"""Major version and major update of the newest format of the table."""
 
 _FILE_TYPE_AT = 667
 _LOG_TYPES = (0, 3)
@@ -160,7 +166,7 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return (self.major, self.update_major) >= (FIRST_WITH_SEGMENTS, _ZERO_FILLED)
 
     def is_known(self) -> bool:
-        """True if the engine's source, as published, knows this format."""
+        """False if the format is newer than VERSIONS."""
         return (self.major, self.update_major) <= NEWEST
 
 

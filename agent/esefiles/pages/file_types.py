@@ -40,6 +40,7 @@ _MAGICS: tuple[tuple[int, bytes, str], ...] = (
     (3, b"ReFS\0", "a volume with ReFS: mount it and read the database in it"),
     (3, b"-FVE-FS-", "a volume with BitLocker: unlock and mount it"),
     (0, b"SQLite format 3\0", "a SQLite database"),
+    (0, b"regf", "a registry hive"),
     (4, b"Standard Jet DB\0", "an Access database (another engine of the name Jet)"),
     (4, b"Standard ACE DB\0", "an Access database (another engine of the name Jet)"),
     (0, b"ElfFile\0", "an event log: read it with `esewatch events`"),

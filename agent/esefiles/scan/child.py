@@ -22,6 +22,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from esefiles.base import crash, names
+from esefiles.base.database_names import AMBIGUOUS
 from esefiles.pages.header import Header
 from esefiles.scan.devices.topology import Topology
 from esefiles.scan.job import Job, News, Task
@@ -94,9 +95,12 @@ class ScanJob:
             place=task.place,
             taken=task.taken,
             known_bad=task.known_bad,
+            expected=Path(task.path).suffix.lower() in AMBIGUOUS,
         )
         for step in steps:
             result = step.result
+            if self._check != "pages" and result is not None and result.ended == "lost":
+                result.verdict = Verdict(outcome="not_restorable", reasons=[result.why_lost()])
             if self._check != "pages" and result is not None and result.ended == "complete":
                 pace = self._paces[lane.locks]
                 result.verdict = verdict_of(

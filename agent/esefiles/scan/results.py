@@ -16,9 +16,11 @@ MAX_LISTED = 1000
 
 Kind = Literal["checksum", "correctable", "wrong_page", "truncated", "unreadable"]
 
-Ended = Literal["complete", "time", "stopped", "failed"]
+Ended = Literal["complete", "time", "stopped", "failed", "lost", "temporary"]
 """`complete`: every page up to the end of the file was read or tried; `time`: the time was up;
-`stopped`: a stop was requested; `failed`: the file cannot be scanned (`reason` says why)."""
+`stopped`: a stop was requested; `failed`: the file cannot be scanned (`reason` says why); `lost`:
+it is called like a database, and nothing in it is one (empty, zeros, random bytes); `temporary`: a
+temporary database, of which the engine verifies no page."""
 
 
 _STEPS = 20
@@ -223,6 +225,14 @@ class FileResult(msgspec.Struct, kw_only=True):
     """Verdict on a mount of the copy, where that was requested."""
     remarks: list[str] = msgspec.field(default_factory=list)
     """Sentences for a person: the file grew, its shadow header is bad, …"""
+
+    def why_lost(self) -> str:
+        """Two sentences on a file that ended `lost`."""
+        why = self.reason.removeprefix(f"{self.path}: ")
+        why = why.removeprefix("not an ESE database").removeprefix(": ")
+        if why:
+            return f"{why[0].upper()}{why[1:]}: nothing of a database is in it. Take another copy."
+        return "Nothing of a database is in it: is it encrypted? Take another copy."
 
 
 class ScanStep(msgspec.Struct, kw_only=True):

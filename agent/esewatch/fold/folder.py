@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from esefiles.base import crash
+from esefiles.base.database_names import is_called_temporary
 from esewatch.config import Settings
 from esewatch.fold.channels import (
     clock_guard,
@@ -476,7 +477,7 @@ class Folder(Entities):
         bad = event.event_id in _DAMAGE or page_failures.failure_of(event) not in (None, "io")
         entry = origin.database
         if entry is None:
-            if identity.is_temporary(event.database):
+            if is_called_temporary(event.database):
                 return
             entry = self._database(origin.computer, event.database, event.process, bad=bad)
             if entry is None:

@@ -267,7 +267,6 @@ def test_folders_are_searched_for_databases_by_their_content(
     deep.mkdir(parents=True)
     write_edb(deep / "store.dat", pages=20)
     (edb.path.parent / "edb00001.log").write_bytes(b"log" * 9000)
-    (edb.path.parent / "empty.edb").write_bytes(b"")
     os.mkfifo(edb.path.parent / "pipe")
     (edb.path.parent / "loop").symlink_to(edb.path.parent)
     (edb.path.parent / "again.edb").symlink_to(edb.path)
@@ -278,6 +277,36 @@ def test_folders_are_searched_for_databases_by_their_content(
 
     assert (said.status, said.errors) == (0, [])
     assert sorted(found["pages_seen"] for found in said.objects) == [20, 300]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", bytes(20_000), b"\xe5\x9a" * 9000], ids=["empty", "zeros", "?"]
+)
+def test_a_lost_database_of_a_folder_is_told(
+    scan: Scan, edb: Edb, tmp_path: Path, content: bytes
+) -> None:
+    """A copy that was interrupted, or that somebody encrypted."""
+    lost = edb.path.parent / "lost.edb"
+    lost.write_bytes(content)
+    (edb.path.parent / "access.edb").write_bytes(b"\0\1\0\0Standard Jet DB\0" + bytes(5000))
+    (edb.path.parent / "other.dat").write_bytes(content)
+
+    said = scan.json(edb.path.parent)
+
+    assert (said.status, [found["path"] for found in said.objects]) == (1, [str(edb.path)])
+    assert [str(lost) in line for line in said.errors if "Access database" not in line] == [True]
+    assert scan(lost).status == 1
+
+
+def test_a_temporary_database_is_one_line(scan: Scan, edb: Edb) -> None:
+    edb.path.unlink()
+    write_edb(edb.path.parent / "temp.edb", header={"state": 1}).flip(7, 999, 1001)
+
+    said = scan.json(edb.path.parent)
+
+    assert (said.status, said.objects) == (0, [])
+    (line,) = said.errors
+    assert "temp.edb: a temporary database" in line
 
 
 def test_a_link_that_cannot_be_followed_keeps_nobody_from_the_others(

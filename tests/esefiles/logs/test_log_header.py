@@ -38,7 +38,9 @@ def test_the_first_log_has_none_before_it() -> None:
         ((8, 4000, 2, 0), False, True, True),
         ((8, 4000, 4, 12), False, True, True),
         ((8, 4000, 4, 13), True, True, True),
-        ((8, 4000, 6, 200), True, True, False),
+        ((8, 4000, 90, 200), True, True, True),
+        ((8, 4000, 130, 281), True, True, True),
+        ((8, 4000, 140, 300), True, True, False),
         ((9, 4000, 0, 0), False, True, False),
     ],
 )

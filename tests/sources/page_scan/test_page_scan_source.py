@@ -483,17 +483,43 @@ def test_what_is_no_database_is_one_line_and_the_rest_goes_on(make: Make) -> Non
     assert bench.process() is None
 
 
+@pytest.mark.parametrize("check", ["pages", "recovery"])
+def test_a_lost_copy_would_not_mount(make: Make, check: str) -> None:
+    bench = make(check=check)
+    lost = bench.snap / "priv06.edb"
+    lost.write_bytes(bytes(1 << 16))
+    stamp(lost, bench.clock() - 120)
+
+    bench.until(lambda: bench.unreadable)
+
+    verdicts = [each.verdict for each in bench.ended()]
+    assert verdicts == (["not_restorable"] if check == "recovery" else [])
+    (line,) = bench.unreadable
+    assert line == f"{lost}: not an ESE database: its first 65536 bytes are zero"
+
+
+def test_a_temporary_database_is_read_by_nobody(make: Make) -> None:
+    bench = make()
+    bench.database(pages=50)
+    temporary = write_edb(bench.snap / "temp.edb", header={"state": 1}).path
+    stamp(temporary, bench.clock() - 120)
+
+    assert len(bench.scanned()) == 1
+    bench.rest()
+    assert (bench.unreadable, bench.pages(), bench.process()) == ([], 50, None)
+
+
 def test_a_file_that_vanishes_while_it_is_read_harms_nobody(make: Make) -> None:
     bench = make(**SLOW)
     made = bench.database(pages=BIG)
     bench.until(lambda: bench.pages() > 0)
 
     made.path.unlink()
-    bench.scanned()
-
-    assert bench.pages() == BIG
+    bench.until(lambda: bench.unreadable)
     bench.rest()
-    assert bench.trouble == ""
+
+    assert 0 < bench.pages() < BIG
+    assert bench.unreadable == [f"{made.path}: it was deleted or renamed while it was read"]
 
 
 def test_a_path_that_leads_nowhere_is_a_failure_and_a_pattern_is_not(make: Make) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from esefiles.logs.log_header import FIRST_WITH_SEGMENTS, SEGMENT_BYTES, LogHeader
+from esefiles.logs.log_header import FIRST_WITH_SEGMENTS, NEWEST, SEGMENT_BYTES, LogHeader
 from esefiles.logs.segments import FIRST_SEGMENT, SegmentCheck, Segments
 from esefiles.pages.header import Header
 from esefiles.scan.open_errors import may_be_good, why_not_opened
@@ -48,7 +48,7 @@ def verify_logs(
     parts = [
         LogPart(log.path, FIRST_SEGMENT * SEGMENT_BYTES, log.header.file_bytes())
         for number, log in wanted.items()
-        if log.header is not None and number not in series.faults and not _unread(log.header)
+        if log.header is not None and number not in series.faults and _has_segments(log.header)
     ]
     with contextlib.closing(LogReader(parts, buffered=buffered)) as reader:
         for generation, log in wanted.items():
@@ -132,8 +132,10 @@ def _verified(
 ) -> tuple[LogCheck, Segments | None]:
     if fault := _unlike(header, before):
         return LogCheck(fault=fault), None
-    if doubt := _unread(header):
+    if not _has_segments(header):
+        doubt = f"its records are of format {header.version}, and only its header is verified"
         return LogCheck(doubt=doubt), None
+    doubt = ""
     try:
         content = SegmentCheck(header)
         while not content.is_over() and (data := reader.next_of(log.path)) is not None:
@@ -146,6 +148,12 @@ def _verified(
     if segments.corrected:
         listed = ", ".join(map(str, segments.corrected))
         doubt = f"a bit is flipped in segment {listed}; the engine corrects it by its checksum"
+    if not header.is_known():
+        newest = ".".join(map(str, NEWEST))
+        doubt = f"its format {header.version} is newer than this program; read as {newest}, " + (
+            segments.reason or doubt or "nothing is wrong"
+        )
+        return LogCheck(doubt=doubt), None
     check = LogCheck(
         fault=segments.reason, doubt=doubt, torn=segments.torn is not None, last=segments.last
     )
@@ -154,7 +162,7 @@ def _verified(
 
 def _unlike(header: LogHeader, before: _Before | None) -> str:
     """Reason why the log is not one that the engine wrote behind the one before."""
-    if header.major >= FIRST_WITH_SEGMENTS and header.sector_bytes != SEGMENT_BYTES:
+    if _has_segments(header) and header.sector_bytes != SEGMENT_BYTES:
         return f"its segments have {header.sector_bytes} bytes, which no engine writes"
     if before is None:
         return ""
@@ -170,10 +178,5 @@ def _is_of_another(header: LogHeader, before: _Before) -> bool:
     return segments is not None and header.previous_checksum != segments.checksum
 
 
-def _unread(header: LogHeader) -> str:
-    """Reason why the content of the log is not verified; empty: it is."""
-    if header.major < FIRST_WITH_SEGMENTS:
-        return f"its records are of format {header.version}, and only its header is verified"
-    if not header.is_known():
-        return f"its format {header.version} is newer than this program"
-    return ""
+def _has_segments(header: LogHeader) -> bool:
+    return header.major >= FIRST_WITH_SEGMENTS

@@ -32,7 +32,7 @@ from esefiles.scan.structure.structure_check import STOPPED, Structure
 MAX_NAMED: Final = 1000
 """Missing or bad logs that a verdict names."""
 
-_WORST_FIRST: tuple[Outcome, ...] = (
+WORST_FIRST: Final[tuple[Outcome, ...]] = (
     "not_restorable", "backup_set", "unknown", "loss", "replay_needed", "restorable",
 )  # fmt: skip
 
@@ -75,7 +75,7 @@ def judge(
             found += _if_all_were_found(of_logs, unsearched)
         else:
             found += _of_state(header)
-    found.sort(key=lambda item: _WORST_FIRST.index(item[0]))
+    found.sort(key=lambda item: WORST_FIRST.index(item[0]))
     return Verdict(
         outcome=found[0][0], reasons=[sentence for _, sentence in found], required=required
     )

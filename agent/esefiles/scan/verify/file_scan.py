@@ -5,10 +5,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
+from esefiles.base.database_names import is_called_database, is_called_temporary
 from esefiles.pages.header import Header, NotDatabase
 from esefiles.pages.kernels import classify
 from esefiles.pages.layout import BLANK, GOOD, HEADER_PAGES, number_at, offset_of
@@ -28,6 +29,7 @@ from esefiles.scan.results import (
     Place,
     ScannedBadPage,
     ScanStep,
+    file_state,
 )
 from esefiles.scan.verify.owned_pages import missing_pages
 from esefiles.scan.verify.stream import RATED_READ_SIZE, READ_SIZE, THROTTLED_READ_SIZE, stream
@@ -88,6 +90,10 @@ MAX_LOOKS = 16
 """Number of times that the end of a file that changes size is checked again."""
 
 
+LOOK_SECONDS = 1.0
+"""Interval of the looks whether the file is still the one that was begun."""
+
+
 class ScanOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options for reading a file. `read_size` in bytes, `throttle` in seconds, `rate` in bytes/s.
 
@@ -114,6 +120,7 @@ def scan_file(
     place: Place | None = None,
     taken: float | None = None,
     known_bad: Sequence[int] = (),
+    expected: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[ScanStep]:
     """Verify the pages of `path`; the last step has the result. Raises nothing.
@@ -121,7 +128,8 @@ def scan_file(
     `place`: goes on there where it is one of this database, else starts over and says so.
     `taken`: epoch seconds of what the file shows (see Place), default now. `known_bad`: numbers
     of pages that are read first; what they are is told in a step without place, and not again.
-    Each step's place is enough to go on from exactly. `clock` is time.time.
+    `expected`: the file is to be a database whatever it is called (see Ended, `lost`). Each step's
+    place is enough to go on from exactly. `clock` is time.time.
     """
     try:
         file = DatabaseFile(path, buffered=options.buffered)
@@ -132,10 +140,10 @@ def scan_file(
         return
     try:
         header = read_header(file, sleep=pace.sleep)
-        if isinstance(header, NotDatabase):
-            reason = f"{path}: {header.reason}"
-            yield ScanStep(result=FileResult(path=path, ended="failed", reason=reason))
+        if (not_scanned := _not_scanned(path, header, expected=expected)) is not None:
+            yield ScanStep(result=not_scanned)
             return
+        assert isinstance(header, Header)
         began = clock()
         scan = _Scan(file, header, options, pace)
         scan.begin(place, began, began if taken is None else taken)
@@ -145,6 +153,24 @@ def scan_file(
         yield ScanStep(result=FileResult(path=path, ended="failed", reason=reason))
     finally:
         file.close()
+
+
+TEMPORARY: Final = "a temporary database: the engine verifies none of its pages, nor does this"
+
+
+def _not_scanned(path: str, header: Header | NotDatabase, *, expected: bool) -> FileResult | None:
+    """The result of a file of which no page can be verified."""
+    if isinstance(header, NotDatabase):
+        is_new, is_read, reason = False, False, header.reason
+    else:
+        is_new = header.state == "just_created"
+        is_read, reason = header.header_ok or header.shadow_header_ok, ""
+    if is_called_temporary(path) and (is_new or not is_read):
+        return FileResult(path=path, ended="temporary", reason=f"{path}: {TEMPORARY}")
+    if not isinstance(header, NotDatabase):
+        return None
+    is_lost = not header.named and (expected or is_called_database(path))
+    return FileResult(path=path, ended="lost" if is_lost else "failed", reason=f"{path}: {reason}")
 
 
 def signature_of(header: Header) -> str:
@@ -169,6 +195,7 @@ class _Scan:
         self._told: set[int] = set()
         self._failed = ""
         self._looks = 0
+        self._next_look = time.monotonic() + LOOK_SECONDS
 
     def begin(self, place: Place | None, began: float, taken: float) -> None:
         """Take up `place`, or begin at the first page. Raises OSError."""
@@ -212,19 +239,12 @@ class _Scan:
 
     def _how_it_ended(self) -> Ended | None:
         """After all that could be read from the place on. None: there is more to read now."""
-        if self._failed:
+        if self._failed or self._is_lost():
             return "failed"
         if self._tally.offset >= self._end:
             if self._went_on():
                 return None
             return "failed" if self._is_another() else "complete"
-        size = self._file.size()
-        if size < self._end:
-            self._remarks.append(
-                f"the file shrank from {self._size} to {size} bytes while it was read"
-            )
-            self._measured(size)
-            return None
         if over := self._pace.over():
             return over
         self._looks += 1
@@ -232,6 +252,23 @@ class _Scan:
             self._failed = f"{self._file.path}: reads end before the end of the file"
             return "failed"
         return None
+
+    def _is_lost(self) -> bool:
+        """True if the file was deleted, replaced or cut; `_failed` says so then."""
+        why, path = "", self._file.path
+        try:
+            inode, _, size = file_state(os.stat(path))  # noqa: PTH116 - a name is bytes
+        except OSError:
+            why = "it was deleted or renamed while it was read"
+        else:
+            if inode != self._file.state()[0]:
+                why = "another file took its place while it was read"
+            elif size < self._end:
+                if self._is_another():
+                    return True
+                why = f"it shrank from {self._size} to {size} bytes while it was read"
+        self._failed = f"{path}: {why}" if why else ""
+        return bool(why)
 
     def _is_another(self) -> bool:
         """True if something else was written over this database; `_failed` says so then."""
@@ -292,6 +329,10 @@ class _Scan:
                 yield from self._salvaged(piece.offset, piece.length, piece.error)
             if self._tally.offset < piece.offset + piece.length:
                 break
+            if (now := time.monotonic()) >= self._next_look:
+                self._next_look = now + LOOK_SECONDS
+                if self._is_lost():
+                    break
 
     def _taken(self, data: memoryview | bytes, classes: bytes) -> ScanStep:
         """The whole pages of `data` from the place on, as many as can be judged now."""
@@ -367,8 +408,6 @@ class _Scan:
         """The step with the result; a file that was cut has the page in it that is missing."""
         missing = self._missing() if ended == "complete" else None
         found = [] if missing is None else [self._bad(missing.first, "truncated")]
-        if not os.path.exists(self._file.path):  # noqa: PTH110 - never raises
-            self._remarks.append("the file was deleted or renamed while it was read")
         self._tally.size = self._size
         step = self._step(found)
         at = f"at {self._tally.offset} of {self._size} bytes"

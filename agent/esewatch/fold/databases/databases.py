@@ -80,8 +80,9 @@ def meet(entry: Database, time: float) -> None:
 
 
 def is_dated(entry: Database) -> bool:
-    """True if the times are known: not all of its events were without a time."""
-    return not entry.untimed.events or entry.named > 0.0
+    """True if the times are known: not all of its events were without a time, or it was read."""
+    is_read = bool(entry.verified or entry.page_scan or entry.header_time)
+    return not entry.untimed.events or entry.named > 0.0 or is_read
 
 
 def resize(entry: Database, size: float, time: float) -> None:

@@ -39,7 +39,6 @@ _IGNORED = tuple(
         "*\\S-1-5-*.edb",
     )
 )
-_TEMPORARY = re.compile(r"(?:^|[\\/])(?:te?mp|tempchksum[^\\/]*)\.edb$", re.IGNORECASE)
 _WATCHED_FILES = tuple(
     re.compile(translate(pattern), re.IGNORECASE)
     for pattern in (
@@ -119,13 +118,6 @@ def label_kept(path: str, *, bad: bool) -> str | None:
 def is_snapshot(path: str) -> bool:
     """True if the path leads into a shadow copy or snapshot, mapped to its origin or not."""
     return _SNAPSHOT.search(_plain(path)) is not None
-
-
-@lru_cache(maxsize=4096)
-def is_temporary(path: str) -> bool:
-    """True if it is called as the temporary databases of the engine and of eseutil are: no copy of
-    anything, whose pages nobody stamps."""
-    return _TEMPORARY.search(path) is not None
 
 
 def is_configured(computer: str, database: str, settings: Settings) -> bool:

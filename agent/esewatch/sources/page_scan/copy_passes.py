@@ -105,7 +105,11 @@ class CopyPasses:
         result = step.result
         if result is None:
             return records
-        if result.ended == "complete" and place is not None:
+        if result.ended == "temporary":
+            state.began = state.finished = now
+        elif result.ended == "lost" and result.verdict is not None:
+            records.append(copy_lost(self._whose.computer, database, taken, result.verdict))
+        elif result.ended == "complete" and place is not None:
             checked = copy_checked(
                 self._whose.computer, database, place, result.header, result.verdict
             )
@@ -186,6 +190,21 @@ def copy_checked(
         verdict=verdict.outcome if verdict else "",
         verdict_reason=verdict.reasons[0] if verdict else "",
         confirmed=tuple(verdict.confirmed) if verdict else (),
+    )
+
+
+def copy_lost(computer: str, database: str, time: float, verdict: Verdict) -> CopyChecked:
+    """The verdict on a file that is called like a database, and is none."""
+    return CopyChecked(
+        time=time,
+        computer=computer,
+        database=database,
+        by="page_scan",
+        complete=False,
+        pages_seen=0,
+        bad=0,
+        verdict=verdict.outcome,
+        verdict_reason=verdict.reasons[0],
     )
 
 

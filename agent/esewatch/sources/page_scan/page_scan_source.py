@@ -185,14 +185,14 @@ class PageScanSource:
 
     def _over(self, result: FileResult, now: float) -> None:
         header = result.header
-        if result.ended == "failed":
+        if result.ended in {"failed", "lost"}:
             self._leave_out(result.path, now + RETRY_SECONDS)
             self._tell(result.path, result.reason.removeprefix(f"{result.path}: "))
         elif header is not None and not (header.header_ok and header.shadow_header_ok):
             self._tell(result.path, header.remark, "header")
         elif result.ended == "complete":
             self._complaints.pop(result.path, None)
-        if result.ended in {"complete", "failed"}:
+        if result.ended not in {"time", "stopped"}:
             self._due.pop(result.path, None)
 
     def _leave_out(self, path: str, until: float) -> None:

@@ -1,3 +1,4 @@
+import dataclasses
 import errno
 import json
 import os
@@ -116,12 +117,13 @@ def test_the_text_says_what_json_says(tmp_path: Path, capsys: Captured) -> None:
     copy = Copy(tmp_path / "copy")
     assert main(["check", str(copy.folder)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"{copy.edb.path}\n")
+    assert out.startswith(f"a.edb would mount.\n\n{copy.edb.path}\n")
     assert "  logs 9 to 14 in " in out
     assert out.endswith("  RESTORABLE: it mounts after a replay of its logs, which are all here.\n")
     copy.logs[11].unlink()
     assert main(["check", str(copy.folder)]) == 1
     out = capsys.readouterr().out
+    assert out.startswith("a.edb would not mount.\n")
     assert "Of the logs that are needed (10 to 12) log 11 is missing." in out
     assert out.endswith("  NOT RESTORABLE.\n")
 
@@ -673,7 +675,7 @@ def test_without_a_current_log_it_says_how_to_begin(tmp_path: Path, capsys: Capt
 
 
 @pytest.mark.parametrize(
-    "version", [(8, 4000, 6, 200), (9, 4000, 0, 0), (7, 3704, 17, 0), (6, 1503, 0, 0)], ids=str
+    "version", [(8, 4000, 140, 300), (9, 4000, 0, 0), (7, 3704, 17, 0), (6, 1503, 0, 0)], ids=str
 )
 def test_a_format_whose_records_are_not_read_is_unknown(
     tmp_path: Path, capsys: Captured, version: tuple[int, int, int, int]
@@ -683,6 +685,42 @@ def test_a_format_whose_records_are_not_read_is_unknown(
     found = verdict(capsys, copy.folder)
     assert found["verdict"] == "unknown"
     assert any(reason.startswith("Log 11: ") for reason in found["reasons"])
+
+
+@pytest.mark.parametrize("version", [(8, 4000, 90, 200), (8, 4000, 130, 280)], ids=str)
+def test_logs_of_today_have_a_verdict(
+    tmp_path: Path, capsys: Captured, version: tuple[int, int, int, int]
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs[11].write_bytes(dataclasses.replace(series(range(9, 15))[2], version=version).data())
+    assert verdict(capsys, copy.folder)["verdict"] == "replay_needed"
+    bad_byte(11)(copy)
+    assert verdict(capsys, copy.folder)["verdict"] == "not_restorable"
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected", "said"),
+    [
+        (lambda _: None, "unknown", "read as 8.130, nothing is wrong"),
+        (bad_byte(11), "unknown", "read as 8.130, segment 5 at byte 20480 is damaged"),
+        (lambda copy: flip(copy.logs[11], 50), "not_restorable", "header is damaged"),
+        (cut(11), "not_restorable", "bytes, its header says"),
+    ],
+    ids=["good", "segment", "header", "cut"],
+)
+def test_a_newer_log_is_bad_where_no_version_makes_it_good(
+    tmp_path: Path,
+    capsys: Captured,
+    damage: Callable[[Copy], None],
+    expected: str,
+    said: str,
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    copy.logs[11].write_bytes(Log(11, version=(8, 4000, 140, 300)).data())
+    damage(copy)
+    found = verdict(capsys, copy.folder)
+    assert found["verdict"] == expected
+    assert any(said in reason for reason in found["reasons"]), found["reasons"]
 
 
 @pytest.mark.parametrize("name", ["nothing-here", "edb.log"])
@@ -717,3 +755,92 @@ def test_a_database_that_was_not_begun_in_time_is_no_good_news(
     finally:
         of_another_scan.release()
     assert (status, capsys.readouterr().out) == (1, "")
+
+
+def test_a_lost_database_of_a_folder_is_judged(tmp_path: Path, capsys: Captured) -> None:
+    """Of four databases one was copied in part, one is encrypted, one is empty."""
+    write_edb(tmp_path / "priv06.edb")
+    (tmp_path / "priv05.edb").write_bytes(bytes(1 << 16))
+    (tmp_path / "priv07.edb").write_bytes(b"\xe5\x9a\x01" * 20_000)
+    (tmp_path / "priv08.edb").write_bytes(b"")
+    (tmp_path / "notes.edb").write_bytes(b"SQLite format 3\0" + bytes(5000))
+    (tmp_path / "photo.dat").write_bytes(bytes(1 << 16))
+
+    assert main(["check", "--format", "json", str(tmp_path)]) == 1
+    told = capsys.readouterr()
+    found = {Path(each["path"]).name: each for each in map(json.loads, told.out.splitlines())}
+    verdicts = {name: each["verdict"] for name, each in found.items()}
+    lost = dict.fromkeys(("priv05.edb", "priv07.edb", "priv08.edb"), "not_restorable")
+    assert verdicts == {"priv06.edb": "restorable", **lost}
+    assert found["priv05.edb"]["reasons"] == [
+        "Its first 65536 bytes are zero: nothing of a database is in it. Take another copy."
+    ]
+    assert (
+        told.err == f"esewatch: {tmp_path}/notes.edb: not an ESE database but a SQLite database\n"
+    )
+
+    assert main(["check", str(tmp_path)]) == 1
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == "3 of 4 databases would not mount: priv05.edb, priv07.edb, priv08.edb."
+
+
+@pytest.mark.parametrize("ending", [".mdb", ".dat"])
+@pytest.mark.parametrize("beside", ["flush map", "log", "checkpoint", "nothing"])
+def test_a_name_that_much_else_has_is_a_database_where_something_beside_it_says_so(
+    tmp_path: Path, capsys: Captured, ending: str, beside: str
+) -> None:
+    copy = Copy(tmp_path / "copy")
+    (copy.folder / f"Store{ending}").write_bytes(bytes(1 << 16))
+    entry = attachment(f"C:\\data\\STORE{ending.upper()}")
+    if beside == "flush map":
+        (copy.folder / "store.jfm").write_bytes(bytes(8192))
+    elif beside == "log":
+        copy.logs[CURRENT].write_bytes(
+            dataclasses.replace(series(range(9, 15))[5], attached=(entry,)).data()
+        )
+    elif beside == "checkpoint":
+        (copy.folder / "store.chk").write_bytes(b"damaged")
+    main(["check", "--format", "json", str(copy.folder)])
+    found = {
+        Path(each["path"]).name for each in map(json.loads, capsys.readouterr().out.splitlines())
+    }
+    assert found == {"a.edb"} | ({f"Store{ending}"} if beside != "nothing" else set())
+
+
+def test_a_temporary_database_has_no_verdict(tmp_path: Path, capsys: Captured) -> None:
+    write_edb(tmp_path / "a.edb")
+    write_edb(tmp_path / "temp.edb", header={"state": 1}).flip(7, 999, 1001)
+    assert verdict(capsys, tmp_path)["path"] == str(tmp_path / "a.edb")
+    write_edb(tmp_path / "b.edb", header={"state": 1})
+    assert main(["check", str(tmp_path)]) == 1
+    assert capsys.readouterr().out.startswith("1 of 2 databases would not mount: b.edb.\n")
+
+
+def test_what_is_replaced_while_it_is_read_has_one_line_and_no_verdict(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("esefiles.scan.verify.file_scan.LOOK_SECONDS", 0.0)
+    edb, other = write_edb(tmp_path / "a.edb", pages=64), write_edb(tmp_path / "b.bin", pages=64)
+
+    class Exchanged(DatabaseFile):
+        def read_into(self, buffer: memoryview, offset: int) -> int:
+            if offset > 1 << 16 and other.path.exists():
+                other.path.replace(edb.path)
+            return super().read_into(buffer, offset)
+
+    monkeypatch.setattr("esefiles.scan.verify.file_scan.DatabaseFile", Exchanged)
+    assert main(["check", "--read-size", "16K", str(edb.path)]) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err) == (
+        "",
+        f"esewatch: {edb.path}: another file took its place while it was read\n",
+    )
+
+
+def test_logs_elsewhere_are_named_by_an_option(tmp_path: Path, capsys: Captured) -> None:
+    copy = copy_beside_its_logs(tmp_path / "root")
+    write_edb(tmp_path / "root" / "logs" / "other.edb")
+    options = ("--logs", str(tmp_path / "root" / "logs"))
+    assert verdict(capsys, *options, copy.edb.path)["verdict"] == "replay_needed"
+    assert main(["check", "--logs", str(tmp_path / "none"), str(copy.edb.path)]) == 1
+    assert "none: no such file or folder" in capsys.readouterr().err

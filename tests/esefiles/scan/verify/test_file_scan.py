@@ -17,7 +17,7 @@ from tests.esefiles.scan.faulty import Disk, disk_below
 from tests.esefiles.scan.scanning import scan
 from tests.esefiles.scan.test_pace import Clock
 from tests.support import ese_database
-from tests.support.edb import header_page, page, seal, write_edb
+from tests.support.edb import Value, header_page, page, seal, write_edb
 from tests.support.samples import sample
 
 SAMPLES = {
@@ -214,25 +214,26 @@ def test_a_damaged_header_is_told_and_the_pages_are_scanned_all_the_same(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "ended", "says"),
     [
-        (b"", "empty"),
-        (bytes(100_000), "zero"),
-        (gzip.compress(b"x" * 100_000), "gzip"),
-        (header_page(4096, file_type=3) * 4, "transaction log"),
-        (header_page(4096, file_type=4) * 4, "checkpoint"),
-        (b"no database at all" * 1000, "not an ESE database"),
+        (b"", "lost", "empty"),
+        (bytes(100_000), "lost", "zero"),
+        (gzip.compress(b"x" * 100_000), "failed", "gzip"),
+        (header_page(4096, file_type=3) * 4, "failed", "transaction log"),
+        (header_page(4096, file_type=4) * 4, "failed", "checkpoint"),
+        (b"no database at all" * 1000, "lost", "not an ESE database"),
     ],
 )
 def test_what_is_no_database_is_named_for_what_it_is(
-    content: bytes, says: str, tmp_path: Path
+    content: bytes, ended: str, says: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.edb"
     path.write_bytes(content)
+    (tmp_path / "a.bin").write_bytes(content)
 
     done = scan(path)
 
-    assert done.result.ended == "failed"
+    assert (done.result.ended, scan(tmp_path / "a.bin").result.ended) == (ended, "failed")
     assert says in done.result.reason
     assert str(path) in done.result.reason
     assert done.result.header is None
@@ -439,7 +440,13 @@ def test_a_device_that_is_gone_says_nothing_of_known_bad_pages(tmp_path: Path, d
     assert "disappeared" in done.result.reason
 
 
-def test_a_shrinking_file_is_scanned_to_its_new_end(tmp_path: Path, disk: Disk) -> None:
+@pytest.fixture
+def _looks_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("esefiles.scan.verify.file_scan.LOOK_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("_looks_always")
+def test_a_file_that_shrinks_is_not_read_on(tmp_path: Path, disk: Disk) -> None:
     edb = write_edb(tmp_path / "a.edb", pages=1000)
 
     def cut(offset: int) -> None:
@@ -450,9 +457,9 @@ def test_a_shrinking_file_is_scanned_to_its_new_end(tmp_path: Path, disk: Disk) 
 
     done = scan(edb.path, read_size=1 << 16)
 
-    assert (done.result.ended, done.counts.bad()) == ("complete", 0)
-    assert done.counts.pages_seen == (2 << 20) // 4096 - 1
-    assert any("shrank" in remark for remark in done.result.remarks)
+    assert (done.result.ended, done.counts.bad()) == ("failed", 0)
+    assert "it shrank from 4104192 to 2101248 bytes while it was read" in done.result.reason
+    assert done.counts.pages_seen < 1000
 
 
 def test_a_growing_file_is_scanned_to_the_size_it_had(tmp_path: Path, disk: Disk) -> None:
@@ -768,16 +775,18 @@ def test_at_a_low_rate_there_are_several_places_a_second(tmp_path: Path) -> None
     assert len(steps) > 3 * sum(clock.pauses) > 1
 
 
-def test_a_file_that_is_deleted_meanwhile_is_read_to_its_end_and_says_so(
-    tmp_path: Path, disk: Disk
-) -> None:
+@pytest.mark.usefixtures("_looks_always")
+def test_a_file_that_is_deleted_is_not_read_on(tmp_path: Path, disk: Disk) -> None:
     edb = write_edb(tmp_path / "a.edb", pages=300)
     disk.before_read = lambda offset: edb.path.unlink(missing_ok=True) if offset else None
 
     done = scan(edb.path, read_size=1 << 16)
 
-    assert (done.result.ended, done.counts.pages_seen) == ("complete", 300)
-    assert any("deleted" in remark for remark in done.result.remarks)
+    assert (done.result.ended, done.result.reason) == (
+        "failed",
+        f"{edb.path}: it was deleted or renamed while it was read",
+    )
+    assert done.counts.pages_seen < 300
 
 
 def test_a_result_is_not_lost_where_the_name_cannot_be_looked_up_any_more(
@@ -795,6 +804,35 @@ def test_a_result_is_not_lost_where_the_name_cannot_be_looked_up_any_more(
 
     done = scan(edb.path)
 
-    assert done.result.ended == "complete"
     assert list(done.kinds) == [17]
-    assert any("deleted" in remark for remark in done.result.remarks)
+    assert "deleted or renamed" in done.result.reason
+
+
+JUST_CREATED: dict[str, Value] = {"state": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "damaged", "ended"),
+    [
+        ("temp.edb", JUST_CREATED, False, "temporary"),
+        ("TMP.EDB", JUST_CREATED, False, "temporary"),
+        ("TEMPCHKSUM4711.EDB", JUST_CREATED, False, "temporary"),
+        ("temp.edb", {}, True, "temporary"),
+        ("temp.edb", {}, False, "complete"),
+        ("attempt.edb", JUST_CREATED, False, "complete"),
+    ],
+)
+def test_a_temporary_database_has_no_pages_to_verify(
+    name: str, header: dict[str, Value], damaged: bool, ended: str, tmp_path: Path
+) -> None:
+    edb = write_edb(tmp_path / name, header=header)
+    if damaged:
+        edb.write(-1, bytes(2 * 4096))
+    done = scan(edb.path).result
+    assert done.ended == ended
+    assert (done.header is None) == (ended == "temporary")
+
+
+def test_a_temporary_database_whose_bytes_show_nothing(tmp_path: Path) -> None:
+    (tmp_path / "temp.edb").write_bytes(bytes(8192))
+    assert scan(tmp_path / "temp.edb").result.ended == "temporary"
