@@ -13,10 +13,9 @@ import msgspec
 from bench.figure import Figure
 from bench.histories import DAY, HOUR, SETTINGS, full_state
 from esewatch.advice.history.derived import AllDerived, derived
-from esewatch.config import Settings
-from esewatch.config.settings import DatabaseRule
+from esewatch.config import DatabaseRule, Settings
 from esewatch.daemon.advisor import OLD_SECONDS, Advisor
-from esewatch.daemon.page_cache import PageCache
+from esewatch.daemon.publisher import PageCache
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.snapshot import Snapshot, families
 from esewatch.fold.state import rollups

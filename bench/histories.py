@@ -7,8 +7,7 @@ defragmentation works in it for two nights a pass, a scan follows, and a backup 
 import datetime
 from typing import Final
 
-from esewatch.config import Settings, Window
-from esewatch.config.settings import DatabaseRule
+from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.fold.instances.backups import MAX_EVENTS
 from esewatch.fold.passes.passes import MAX_TRANSITIONS
 from esewatch.fold.passes.transitions import pack

@@ -13,7 +13,7 @@ import msgspec
 
 from esewatch.advice.findings.levels import LIMITS as LEVELS
 from esewatch.config import Policy
-from esewatch.fold.state.backup_jobs import SLOW as SLOW_JOB
+from esewatch.fold.instances.backups import SLOW as SLOW_JOB
 
 _POLICY = Policy()
 _QUEUES = {limit.metric: limit.most for limit in LEVELS}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 import msgspec
 
-from esewatch.config.settings import (
+from esewatch.config import (
     BasicAuth,
     CopyOf,
     DatabaseRule,

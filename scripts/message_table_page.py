@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from esewatch.ese.events.message_table import CATEGORIES, HARMLESS, MESSAGES, Message, verdict
-from esewatch.fold.databases import hung_requests, integrity
-from esewatch.fold.instances import instances, restores
+from esewatch.fold.databases import integrity
+from esewatch.fold.databases.databases import HUNG_IO, SLOW_IO
+from esewatch.fold.instances import instances
 from esewatch.fold.instances.backups import BACKUP_EVENTS
 from esewatch.fold.instances.engine_errors import ENGINE_ERRORS
 from esewatch.fold.passes import passes
@@ -30,14 +31,14 @@ USES: Final[Mapping[str, frozenset[int]]] = {
     **{f"damage ({kind})": of_damage(kind) for kind in damage.DAMAGE_KINDS},
     "indexes rebuilt": frozenset({damage.INDEX_REBUILT}),
     "I/O errors": frozenset(integrity.IO_ERRORS),
-    "slow I/O": frozenset(hung_requests.SLOW_IO),
-    "hung I/O": frozenset(hung_requests.HUNG_IO),
+    "slow I/O": frozenset(SLOW_IO),
+    "hung I/O": frozenset(HUNG_IO),
     **{f"engine errors ({kind})": frozenset(ids) for kind, ids in ENGINE_ERRORS.items()},
     "passes": frozenset(passes.TRANSITIONS),
     "index defragmentation": INDEXES,
     "zeroing": ZEROING,
     "starts and stops": instances.LIFE,
-    "restores": frozenset({restores.ENDS}),
+    "restores": frozenset({instances._RESTORE_ENDS}),
     "backups": BACKUP_EVENTS,
 }
 """Who uses which ids, in the order in which they are named."""

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import yaml
 
-from esewatch import cli
-from esewatch.config import load, settings
+from esewatch import cli, config
+from esewatch.config.files import load
 from esewatch.ese.catalogue import maintenance
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.sources.registry import KINDS
@@ -47,11 +47,11 @@ def test_every_key_of_the_configuration_has_a_meaning() -> None:
 def test_every_struct_of_the_settings_has_a_table() -> None:
     structs = {
         each
-        for each in vars(settings).values()
+        for each in vars(config).values()
         if isinstance(each, type) and issubclass(each, msgspec.Struct) and each.__name__[0] != "_"
     }
 
-    assert set(TABLES.values()) == structs - {settings.Retired}  # in the row of `computers`
+    assert set(TABLES.values()) == structs - {config.Retired}  # in the row of `computers`
 
 
 def test_a_key_is_written_with_what_it_takes_its_default_and_the_meaning_that_the_page_has() -> (

@@ -15,7 +15,7 @@ from esewatch.advice.forecast import forecast, simulate_passes, window_usage
 from esewatch.advice.history import ledger, rates
 from esewatch.advice.window import evidence, window
 from esewatch.cli import main
-from esewatch.config.settings import Policy
+from esewatch.config import Policy
 from esewatch.fold.state.rollups import day_start
 from tests.support.farm import build
 

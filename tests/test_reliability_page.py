@@ -7,7 +7,15 @@ from esewatch.config import Settings
 from esewatch.expose.http import app, connection, requests
 from esewatch.expose.http.connection import Limits
 from esewatch.fold.databases import integrity
-from esewatch.fold.identity import dropped_names, identity
+from esewatch.fold.identity import identity
+from esewatch.fold.identity.entities import (
+    EVENTS_A_DATABASE,
+    MAX_EVENT_IDS,
+    MAX_NAME,
+    MAX_PROVIDERS,
+    OWNERS_A_DATABASE,
+    most_owners,
+)
 from esewatch.journal import quarantine
 from esewatch.sources import log_limiter
 from esewatch.sources.counters import exporter, scrape
@@ -22,13 +30,13 @@ KIB, MIB = 1 << 10, 1 << 20
 
 IN_USE = {
     "databases (`max_databases`)": f"{DATABASES:,}",
-    "instances, devices, processes": f"{dropped_names.OWNERS_A_DATABASE * DATABASES:,}",
-    "computers": f"{dropped_names.computers(Settings()):,}",
-    "channels": f"{dropped_names.OWNERS_A_DATABASE * DATABASES:,}",
-    "event ids that we do not know": str(dropped_names.MAX_EVENT_IDS),
-    "event ids over all computers": f"{dropped_names.EVENTS_A_DATABASE * DATABASES:,}",
-    "providers of one computer": str(dropped_names.MAX_PROVIDERS),
-    "characters of a name": str(dropped_names.MAX_NAME),
+    "instances, devices, processes": f"{OWNERS_A_DATABASE * DATABASES:,}",
+    "computers": f"{most_owners(Settings()):,}",
+    "channels": f"{OWNERS_A_DATABASE * DATABASES:,}",
+    "event ids that we do not know": str(MAX_EVENT_IDS),
+    "event ids over all computers": f"{EVENTS_A_DATABASE * DATABASES:,}",
+    "providers of one computer": str(MAX_PROVIDERS),
+    "characters of a name": str(MAX_NAME),
     "characters of a path": f"{identity.MAX_PATH:,}",
     "known bad pages": f"{integrity.MAX_BAD_PAGES:,}",
     "files of a source": f"{file_search.MAX_FILES:,}",

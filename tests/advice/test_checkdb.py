@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from esewatch.advice.checkdb import KNOWN_FOR, CheckdbJudgement, judged_checks, last_checks
-from esewatch.config import Settings
-from esewatch.config.settings import DatabaseRule
+from esewatch.config import DatabaseRule, Settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase
 from esewatch.fold.state.state import SourceState

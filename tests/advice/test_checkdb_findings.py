@@ -16,8 +16,7 @@ from esewatch.ese.programs.checkdb import ABORTED
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.fold.commands import forget
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import SourceState
-from esewatch.fold.state.stated import STATED_SECONDS, Stated
+from esewatch.fold.state.state import STATED_SECONDS, SourceState, Stated
 from esewatch.model import Event
 from tests.support.records import DAY, EPOCH, HOUR, checkdb, event, folder_of
 from tests.support.stated import assert_stated, configured, restarted

@@ -15,8 +15,7 @@ from esewatch.advice.statements import restate, standing
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.commands import acknowledge, forget
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import State
-from esewatch.fold.state.stated import STATED_SECONDS, Stated
+from esewatch.fold.state.state import STATED_SECONDS, State, Stated
 from esewatch.journal import Journal
 from esewatch.model import Batch
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of

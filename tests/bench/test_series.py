@@ -8,7 +8,7 @@ import yaml
 from bench.estate import HISTORY_DAYS, Server
 from bench.fleet import DATABASES_A_SERVER
 from esewatch.advice.advise import advise
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from esewatch.cli import main
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.app import App
 from esewatch.expose.http.server import HttpServer

@@ -10,7 +10,7 @@ from esefiles import __version__
 from esefiles.pages import kernels
 from esewatch.cli import MODULES, command_line, main
 from esewatch.cli.help.parser import commands_of
-from esewatch.cli.inputs.reader import Reader
+from esewatch.cli.inputs.reading import Reader
 from esewatch.config import Settings
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.app import App

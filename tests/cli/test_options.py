@@ -11,7 +11,7 @@ import pytest
 
 from esewatch.cli import main
 from esewatch.cli.options import load_settings
-from esewatch.config import default_settings
+from esewatch.config.files import default_settings
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def told(**known: str) -> argparse.Namespace:
 def of_system(monkeypatch: pytest.MonkeyPatch, folder: Path, *, writable: bool) -> Path:
     """The journal of the system is in this folder; root may write everywhere, so it is said."""
     journal = folder / "journal.db"
-    for module in ("esewatch.cli.options", "esewatch.config.settings"):
+    for module in ("esewatch.cli.options", "esewatch.config"):
         monkeypatch.setattr(f"{module}.default_journal", lambda: str(journal))
     changed = msgspec.structs.replace(default_settings(), journal=str(journal))
     monkeypatch.setattr("esewatch.cli.options.default_settings", lambda: changed)

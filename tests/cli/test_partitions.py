@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli import main
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.passes.passes import views_in
 from esewatch.journal import Journal

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.config import Window
+from esewatch.config import DAYS, Window
 from esewatch.config.calendar import Opening, next_opening, opening_at
-from esewatch.config.settings import DAYS
 
 BERLIN = "Europe/Berlin"
 HOUR = 3600.0

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch import config as settings_module
 from esewatch.config import (
+    DAYS,
     CopyOf,
     DatabaseRule,
     Kafka,
@@ -20,15 +22,12 @@ from esewatch.config import (
     Policy,
     Settings,
     Window,
-    default_settings,
-    dump,
-    load,
+    default_journal,
     policy_for,
     rule_for,
     window_for,
 )
-from esewatch.config import settings as settings_module
-from esewatch.config.settings import DAYS, default_journal
+from esewatch.config.files import default_settings, dump, load
 from esewatch.model import ConfigError
 from tests.support.each import of_each
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.config import CopyOf, DatabaseRule, Settings, Window, load, rule_for
+from esewatch.config import DAYS, CopyOf, DatabaseRule, Settings, Window, rule_for
 from esewatch.config.exchange import Imported, ScheduleError, from_exchange, openings
-from esewatch.config.settings import DAYS
+from esewatch.config.files import load
 from esewatch.model import ConfigError
 
 EXAMPLES = Path(__file__).parent / "exchange"

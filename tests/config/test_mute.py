@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from esewatch.config import Window
-from esewatch.config.calendar import opening_at
-from esewatch.config.mute import time_intervals
-from esewatch.config.settings import DAYS
+from esewatch.config import DAYS, Window
+from esewatch.config.calendar import opening_at, time_intervals
 
 BERLIN = "Europe/Berlin"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

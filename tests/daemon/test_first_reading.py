@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from esewatch.config import Settings
-from esewatch.daemon.first_reading import FirstReadings, said
 from esewatch.daemon.loop import Daemon
+from esewatch.daemon.shared import FirstReadings, said
 from esewatch.journal import Journal
 from esewatch.model import Batch, SourceError
 from tests.daemon.test_loop import Scripted

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import internal_errors, loop, publisher
+from esewatch.daemon import agent_health, loop, publisher
 from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.loop import Daemon
 from esewatch.fold.folder import Folder
@@ -32,7 +32,7 @@ FOLD = "ese_events_total"
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(loop, "RETRY_SECONDS", 0.001)
-    monkeypatch.setattr(internal_errors, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(agent_health, "FIRST_PAUSE", 0.001)
 
 
 def run(tmp_path: Path, *sources: Scripted) -> Daemon:

@@ -12,7 +12,6 @@ from esewatch.daemon.loop import Daemon
 from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes.passes import views_in
-from esewatch.fold.state.rebuilt import begin
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.model import Batch, JournalError
@@ -132,7 +131,7 @@ def test_what_a_damaged_journal_of_a_partition_lost_is_told_and_when_it_was_set_
     (source,) = daemon._shared.sources
     assert isinstance(source, Keeping)
     known = source.partition.folder.state.sources["fleet/0"]
-    begin(known, None)
+    known.begin_rebuilding(None)
     source.partition.fold(Batch(caught_up=True), {}, EPOCH)
 
     daemon._settle()

@@ -240,8 +240,8 @@ def test_a_source_that_hands_out_two_batches_is_not_shown_as_behind_between_them
                 shown.append(source.caught_up)
             return super()._make_snapshot()
 
-    monkeypatch.setattr("esewatch.daemon.snapshot_schedule.PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr("esewatch.daemon.snapshot_schedule.SHARE", 0.0)
+    monkeypatch.setattr("esewatch.daemon.publisher.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("esewatch.daemon.publisher.SHARE", 0.0)
     monkeypatch.setattr("esewatch.daemon.loop.Publisher", Watched)
     polls: Script = [[batch(event(700, n, n), last=False), batch()] for n in range(5)]
     run(tmp_path, Scripted("a", polls)).close()
@@ -284,7 +284,7 @@ def test_figures_are_not_made_anew_while_nothing_comes(
         made.append(now)
         return snapshot.families(state, settings, now, known)
 
-    monkeypatch.setattr("esewatch.daemon.snapshot_schedule.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("esewatch.daemon.publisher.PAUSE_SECONDS", 0.0)
     source = Scripted("a", [[batch(event(700, 0, 1))], *([batch()] for _ in range(50))])
     monkeypatch.setattr(publisher, "families", families)
     run(tmp_path, source).close()

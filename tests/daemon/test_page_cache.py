@@ -1,7 +1,7 @@
 """What the pages show beside a snapshot."""
 
-from esewatch.config import default_settings
-from esewatch.daemon.page_cache import MAX_PAGES, PageCache
+from esewatch.config.files import default_settings
+from esewatch.daemon.publisher import MAX_PAGES, PageCache
 from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.fold.state.state import Database, State
 from tests.expose.examples import NOW, PRIV03, example, many

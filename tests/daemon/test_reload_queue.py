@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from esewatch.config import Settings
-from esewatch.daemon.reload_queue import ReloadQueue
+from esewatch.daemon.reload import ReloadQueue
 from esewatch.model import EsewatchError
 from tests.support.patience import PATIENCE
 

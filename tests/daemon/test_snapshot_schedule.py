@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from esewatch.daemon.snapshot_schedule import OLD_SECONDS, PAUSE_SECONDS, SnapshotSchedule
+from esewatch.daemon.publisher import OLDEST_SECONDS, PAUSE_SECONDS, SnapshotSchedule
 
 
 @pytest.fixture(name="now")
@@ -31,7 +31,7 @@ def test_news_are_due_at_once_unless_more_is_to_be_read(now: list[float]) -> Non
 
 def test_without_news_a_snapshot_is_due_when_it_is_old_or_in_a_hurry(now: list[float]) -> None:
     pace = made(now)
-    now[0] += OLD_SECONDS - 1
+    now[0] += OLDEST_SECONDS - 1
     assert not pace.due(more=False)
     now[0] += 1
     assert pace.due(more=False)

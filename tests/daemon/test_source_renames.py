@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from esewatch.config import LogFiles, PageScan, Settings, SourceSettings, Window
-from esewatch.daemon.source_renames import digests, moves, predecessors, prepare, show
+from esewatch.daemon.reload import digests, moves, predecessors, prepare, show
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, SourceError
 

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from esewatch.config import NtbackupLogs, Settings, SqlserverLogs
-from esewatch.config.settings import DatabaseRule
+from esewatch.config import DatabaseRule, NtbackupLogs, Settings, SqlserverLogs
 from esewatch.model import Feed, Reading, Record, Source
 from esewatch.sources.registry import build_source
 from tests.rules.quality.month import DAY, DAYS, END, HOUR, MINUTE, Month, at

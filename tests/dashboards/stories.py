@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from eselab.base.plan import FaultKind, FaultPlan
-from esewatch.config.settings import CopyOf, DatabaseRule
+from esewatch.config import CopyOf, DatabaseRule
 from esewatch.ese.counters.counter_feeds import feed_of, kind_of
 from esewatch.model import Event, Feed, HeaderSeen, PagesScanned, Reading, Record
 from tests.dashboards.neighbours import ntbackup, sql_server

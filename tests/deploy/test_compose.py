@@ -11,7 +11,7 @@ import yaml
 
 from esefiles import __version__
 from eselab.base.profiles import PROFILES
-from esewatch.config import load
+from esewatch.config.files import load
 from tests.dashboards.boards import loaded
 from tests.deploy.stack import COMPOSE, CONTAINER, ROOT, compose, mounted, mounts, option, services
 from tests.support.tools import require, skip

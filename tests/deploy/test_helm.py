@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from esefiles import __version__
-from esewatch.config import load
+from esewatch.config.files import load
 from tests.support.tools import require, skip
 
 ROOT = Path(__file__).resolve().parents[2]

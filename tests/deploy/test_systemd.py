@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.config import load
+from esewatch.config.files import load
 from tests.support.tools import skip
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,8 @@ import pytest
 
 from esewatch.cli import command_line
 from esewatch.cli.run import command as run
-from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
-from esewatch.config import load
+from esewatch.cli.run.windows.prepare import VIRTUAL_ACCOUNT
+from esewatch.config.files import load
 from esewatch.ese.counters.counter_feeds import paths
 
 ROOT = Path(__file__).resolve().parents[2]

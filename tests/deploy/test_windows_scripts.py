@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from esewatch.cli import command_line
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from scripts import windows_msi
 

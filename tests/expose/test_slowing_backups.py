@@ -2,7 +2,7 @@
 
 from esewatch.advice.advise import advise
 from esewatch.config import Settings
-from esewatch.daemon.page_cache import PageCache
+from esewatch.daemon.publisher import PageCache
 from esewatch.expose.metrics.snapshot import Snapshot, families
 from esewatch.expose.pages.rendering import render_status, urgent
 from esewatch.expose.pages.report.database_pages import Advised

@@ -6,7 +6,7 @@ from esewatch.advice.base.finding import investigate
 from esewatch.advice.history.history import histories
 from esewatch.advice.history.pass_views import failed_tasks
 from esewatch.advice.history.surroundings import surroundings
-from esewatch.config import default_settings
+from esewatch.config.files import default_settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import Acknowledged, acknowledge, forget, succeed
 from esewatch.fold.databases.integrity import count_pages, io_errors, known_bad_pages
@@ -14,8 +14,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.instances.engine_errors import dealt_with, open_errors
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.checkdb_results import SqlDatabase
-from esewatch.fold.state.state import UNLOCATED, SourceState
-from esewatch.fold.state.stated import STATED_SECONDS, Stated
+from esewatch.fold.state.state import STATED_SECONDS, UNLOCATED, SourceState, Stated
 from esewatch.model import Batch, EsewatchError, PagesScanned, Record
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database
 

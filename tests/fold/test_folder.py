@@ -5,10 +5,10 @@ import pytest
 from esewatch.advice.advise import advise
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.config import DatabaseRule, Settings
-from esewatch.fold.identity.dropped_names import OWNERS_A_DATABASE, long_paths
+from esewatch.fold.identity.entities import OWNERS_A_DATABASE, long_paths
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.instances.backups import completed, verified_by_streaming
-from esewatch.fold.instances.counters_present import counters_present
+from esewatch.fold.instances.counters import counters_present
 from esewatch.fold.passes.transitions import count
 from esewatch.model import Batch, CountersSeen, Event, Feed, Reading
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views

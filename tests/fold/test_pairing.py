@@ -5,8 +5,7 @@ from itertools import chain
 
 import pytest
 
-from esewatch.fold import pairing
-from esewatch.fold.readings import fold_reading
+from esewatch.fold.readings import MAX_HOURS, fold_reading, paired_days, sampled_alone
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import Instance
 from esewatch.model import Feed, Kind, Reading
@@ -46,7 +45,7 @@ def sums(readings: Iterable[Reading]) -> tuple[Instance, float, float]:
     for each in readings:
         assert each.feed is not None
         fold_reading(instance, each, each.feed)
-    days = pairing.days(instance)
+    days = paired_days(instance)
     return instance, sum(day.pages_read for day in days), sum(day.pages_freed for day in days)
 
 
@@ -79,7 +78,7 @@ def test_what_one_counter_alone_saw_is_in_no_sum(
     lost = sum(min(high, ALL) - low for low, high in gaps)
     assert ALL - lost - (2 * len(gaps) + 1) * HOUR <= freed <= ALL - lost + len(gaps)
     assert len(instance.unpaired) < 80
-    alone = sum(high - low for low, high in pairing.alone(instance) if high < 20 * DAY)
+    alone = sum(high - low for low, high in sampled_alone(instance) if high < 20 * DAY)
     assert abs(alone - lost) <= 10 * HOUR or max(high for _, high in gaps) > ALL
 
 
@@ -87,16 +86,16 @@ def test_both_missing_at_once_leave_the_rest() -> None:
     gap = [(3 * DAY, 5 * DAY)]
     instance, read, freed = sums(by_rows(column(PAGES_READ, gap), column(PAGES_FREED, gap)))
     assert (read, freed) == (95.0 * (8 * DAY - STEP), 8 * DAY - STEP)
-    assert pairing.alone(instance) == []
+    assert sampled_alone(instance) == []
 
 
 def test_a_counter_without_the_other_is_in_no_sum_and_takes_bounded_room() -> None:
-    count = 2 * pairing.MAX_HOURS
+    count = 2 * MAX_HOURS
     alone = [sampled(PAGES_READ, number * STEP) for number in range(4 * count)]
     instance, read, freed = sums(alone)
     assert (read, freed) == (0.0, 0.0)
-    assert len(instance.unpaired) <= pairing.MAX_HOURS + 1
-    assert pairing.alone(instance) != []
+    assert len(instance.unpaired) <= MAX_HOURS + 1
+    assert sampled_alone(instance) != []
     # The other one comes later: what was dropped of the first is in neither sum.
     late = [sampled(PAGES_FREED, number * STEP) for number in range(4 * count)]
     _, read, freed = sums([*alone, *late])
@@ -108,4 +107,4 @@ def test_a_count_that_is_missed_for_less_than_two_hours_is_bridged() -> None:
     rows = by_rows(column(PAGES_READ, (), "total"), column(PAGES_FREED, gap, "total"))
     instance, read, freed = sums(rows)
     assert (read, freed) == (95.0 * ALL, ALL)
-    assert pairing.alone(instance) == []
+    assert sampled_alone(instance) == []

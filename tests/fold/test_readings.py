@@ -7,9 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.ese.counters.counter_feeds import feed_of
-from esewatch.fold import pairing
-from esewatch.fold.pairing import KEPT_GAPS
-from esewatch.fold.readings import KEPT_COLUMNS, RANGE, current, fold_reading, grown
+from esewatch.fold.readings import (
+    KEPT_COLUMNS,
+    KEPT_GAPS,
+    RANGE,
+    current,
+    fold_reading,
+    grown,
+    paired_days,
+)
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import CounterState, Device, Host, Instance
 from esewatch.model import Feed, Kind, Reading
@@ -434,13 +440,13 @@ def test_an_interval_counts_on_the_day_of_its_end() -> None:
     noon = rollups.day_start(100)
     for number, at in enumerate((noon - 20, noon - 5, noon + 10)):
         fold(found, reading(at, 10 * (number > 0), metric=LOGGED, counter=LOGGED))
-    assert [(day.day, day.log_bytes) for day in pairing.days(found)] == [(99, 150), (100, 150)]
+    assert [(day.day, day.log_bytes) for day in paired_days(found)] == [(99, 150), (100, 150)]
 
 
 def test_a_day_without_growth_has_no_row() -> None:
     found = instance()
     fold(found, *(reading(900.0 * index, 0) for index in range(300)))
-    assert pairing.days(found) == []
+    assert paired_days(found) == []
     assert found.totals == {READ: 0.0}
 
 
@@ -470,7 +476,7 @@ def test_a_log_generation_is_a_position_and_no_count(
         item = reading(1000 + 15.0 * number, float(value), "total", feed.metric)
         fold_reading(found, item, feed)
     assert found.totals == {feed.metric: growth}
-    assert sum(day.log_generations for day in pairing.days(found)) == growth
+    assert sum(day.log_generations for day in paired_days(found)) == growth
 
 
 def test_a_position_of_an_older_journal_that_was_none_is_no_growth() -> None:
@@ -488,7 +494,7 @@ def test_every_series_of_an_instance_has_its_field() -> None:
     for number, metric in enumerate(rollups.FIELDS, 1):
         for at in (0, 15):
             fold(found, reading(at, float(number), metric=metric, counter=metric))
-    assert pairing.days(found) == [rollups.Day(0, 15, 30, 45, 60, 75)]
+    assert paired_days(found) == [rollups.Day(0, 15, 30, 45, 60, 75)]
     assert set(rollups.FIELDS.values()) == set(get_args(rollups.Field))
 
 
@@ -511,7 +517,7 @@ def test_the_days_sum_up_to_the_totals(
         now += step
         at = now - 100_000.0 if late else now
         fold(found, reading(at, float(value), kind, metric, f"{metric} {kind}"))
-    days = pairing.days(found)
+    days = paired_days(found)
     for metric, field in rollups.FIELDS.items():
         if metric in rollups.RATIO:
             continue  # tests/fold/test_pairing.py
@@ -548,7 +554,7 @@ def test_log_generations_are_those_of_a_day() -> None:
     for at, value in ((1000, 0), (1015, 2), (1030, 5)):
         fold(found, reading(at, value, metric="ese_log_generations_total", counter="d"))
     # 15 s at 2 a second, 15 s at 5.
-    assert [day.log_generations for day in pairing.days(found)] == [105.0]
+    assert [day.log_generations for day in paired_days(found)] == [105.0]
 
 
 def count(time: float, value: float) -> Reading:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.journal.starts import MAX_STARTS, Starts
+from esewatch.journal.quarantine import MAX_STARTS, Starts
 from esewatch.model import FromInput, Record
 from tests.support.records import event
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from esewatch.cli import main
-from esewatch.config.settings import DAYS
+from esewatch.config import DAYS
 from tests.e2e.harness import Server, Webhook, ended, wait_for
 from tests.rules.expressions import ROOT
 from tests.support.patience import PATIENCE

@@ -27,7 +27,7 @@ from esewatch.advice.checkdb import CHECK_FINDINGS
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.window.window import ACTIONS
 from esewatch.cli import main
-from esewatch.config.settings import Model, Tier
+from esewatch.config import Model, Tier
 from esewatch.fold.instances.backups import BACKUP_EVENTS
 from esewatch.fold.state.damage import EXPOSED_KINDS
 from esewatch.fold.state.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.model import Batch, SourceError
 from esewatch.sources.detect_input import expand, open_inputs
 from esewatch.sources.registry import build_sources

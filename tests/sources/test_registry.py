@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.config import LogFiles, Settings, SourceSettings
-from esewatch.config.settings import SETTINGS_OF
+from esewatch.config import SETTINGS_OF, LogFiles, Settings, SourceSettings
 from esewatch.model import SourceError
 from esewatch.sources.registry import FILE_KINDS, KINDS, build_sources, kind_by_content
 

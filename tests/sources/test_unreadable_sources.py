@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.model import Batch, Source, SourceError
 from esewatch.sources.evtx import evtx_file
 from esewatch.sources.files import file_search, raw_file

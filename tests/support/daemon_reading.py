@@ -10,7 +10,7 @@ from unittest import mock
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.daemon import loop
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.advice_json import advice_object

@@ -14,8 +14,7 @@ from esewatch.advice.statements import restate
 from esewatch.config import Settings
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import State
-from esewatch.fold.state.stated import Stated
+from esewatch.fold.state.state import State, Stated
 from esewatch.journal import Journal
 from esewatch.model import Batch, Record
 from tests.support.records import EPOCH, LABEL

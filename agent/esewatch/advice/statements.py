@@ -9,12 +9,10 @@ from esewatch.advice.findings.details import InstanceKey, OfInstances
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
 from esewatch.fold.identity.entities import Entity
-from esewatch.fold.identity.identity import tier
-from esewatch.fold.identity.origins import origins
+from esewatch.fold.identity.identity import origins, tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import State
-from esewatch.fold.state.stated import Stated, is_news, restated
+from esewatch.fold.state.state import State, Stated, is_news, restated
 
 
 def standing(of: Judgement) -> list[tuple[str, str]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch.config import Settings, default_settings, load
-from esewatch.config.settings import default_journal
+from esewatch.config import Settings, default_journal
+from esewatch.config.files import default_settings, load
 from esewatch.ese.dates import iso_time
 
 

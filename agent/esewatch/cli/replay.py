@@ -18,7 +18,7 @@ from esefiles.base.progress import progress_bar
 from esefiles.base.units import parse_duration, show_duration, size
 from esewatch.advice.base.finding import counted
 from esewatch.advice.history.derived import derived
-from esewatch.cli.inputs.reader import Reader
+from esewatch.cli.inputs.reading import Reader
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
 from esewatch.cli.output import ended_by_signals, naming
 from esewatch.expose.formatting import iso_time

@@ -6,11 +6,13 @@ time that comes twice the first is meant.
 """
 
 import datetime
+import math
 import zoneinfo
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from esewatch.config.settings import DAYS, Window
+from esewatch.config import DAYS, Window
 
 CALENDAR = (86400.0, 2.5e11)
 """Times (epoch seconds) that every calendar and time zone holds."""
@@ -60,3 +62,37 @@ def _starts_around(
         for day in days
         if DAYS[day.weekday()] in weekdays
     )
+
+
+_DAY_MINUTES = 1440
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def time_intervals(windows: Mapping[str, Window]) -> list[dict[str, Any]]:
+    """The value of Alertmanager's key `time_intervals`."""
+    return [{"name": name, "time_intervals": _intervals(each)} for name, each in windows.items()]
+
+
+def _intervals(window: Window) -> list[dict[str, Any]]:
+    """One, or two where the window goes over midnight. Its end is rounded up to a minute."""
+    start = window.start.hour * 60 + window.start.minute
+    end = start + math.ceil(window.duration / 60)
+    parts = [(start, min(end, _DAY_MINUTES)), (0, end - _DAY_MINUTES)]
+    return [
+        {
+            "times": [{"start_time": _clock(first), "end_time": _clock(last)}],
+            "weekdays": [_WEEKDAYS[day] for day in _days(window, later)],
+            "location": window.timezone,
+        }
+        for later, (first, last) in enumerate(parts)
+        if first < last
+    ]
+
+
+def _days(window: Window, later: int) -> list[int]:
+    return sorted((DAYS.index(day) + later) % 7 for day in window.days)
+
+
+def _clock(minutes: int) -> str:
+    """`24:00` is the end of a day."""
+    return f"{minutes // 60:02}:{minutes % 60:02}"

@@ -19,8 +19,8 @@ import msgspec
 import yaml
 
 from esefiles.base.units import show_duration
+from esewatch.config import DAYS, CopyOf, DatabaseRule, Day, Settings, Window
 from esewatch.config.files import dump
-from esewatch.config.settings import DAYS, CopyOf, DatabaseRule, Day, Settings, Window
 from esewatch.config.tree import quote
 from esewatch.config.units import parse_text, parse_zone
 from esewatch.model import ConfigError

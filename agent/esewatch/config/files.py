@@ -12,8 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import msgspec
 import yaml
 
-from esewatch.config.build import Problems, build
-from esewatch.config.settings import (
+from esewatch.config import (
     FILE_SUFFIX,
     DatabaseRule,
     Disks,
@@ -27,6 +26,7 @@ from esewatch.config.settings import (
     WindowsCounters,
     WindowsLog,
 )
+from esewatch.config.build import Problems, build
 from esewatch.config.tree import MAX_BYTES, Node, TreeError, parse, quote
 from esewatch.config.units import Scalar
 from esewatch.model import ConfigError

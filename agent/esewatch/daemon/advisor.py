@@ -16,8 +16,7 @@ from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
 from esewatch.advice.history.history import Gathering
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings, policy_for
-from esewatch.fold.identity.identity import tier
-from esewatch.fold.identity.origins import origins
+from esewatch.fold.identity.identity import origins, tier
 from esewatch.fold.passes.passes import TaskView
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, State

@@ -1,14 +1,19 @@
 """Health of the agent itself: commits of its journal, reloads of its configuration."""
 
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal, Protocol, get_args
 
 from prometheus_client.core import Metric
 
+from esefiles.base import crash
 from esewatch.expose.formatting import iso_time
 from esewatch.expose.metrics.collectors.samples import Samples
 from esewatch.expose.metrics.snapshot import commit_histogram, own_families
-from esewatch.fold.state.rebuilt import unrebuilt
 from esewatch.fold.state.state import SourceState
+from esewatch.sources.process import pause
 
 Part = Literal["fold", "source", "journal", "metrics", "advice", "other"]
 """Failures of parts of the program: one that fails costs the others nothing."""
@@ -17,7 +22,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 def rebuilt_sentence(source: SourceState) -> str:
     """The result of reading the source again after the journal was damaged."""
-    lost = unrebuilt(source)
+    lost = source.unrebuilt()
     if lost is None:
         return "all sources were read again, nothing is missing"
     since = iso_time(lost.since) or "an unknown time"
@@ -77,3 +82,58 @@ class AgentHealth:
             out.add("esewatch_internal_errors_total", {"part": part}, count)
         out.add("esewatch_journal_set_aside_timestamp_seconds", {}, journal_set_aside)
         return out.families()
+
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE = 1.0
+"""Seconds after the first failure; each further one in a row waits twice as long."""
+
+
+class InternalErrors:
+    """Counts internal errors by the part that failed, in `counts`."""
+
+    def __init__(self, counts: dict[Part, int]) -> None:
+        self.counts = counts
+        self._told: dict[Part, str] = {}
+        self._in_a_row: dict[Part, int] = {}
+        self._again: dict[Part, float] = {}
+        self._left_out: dict[Part, dict[tuple[str, str], str]] = {}
+
+    def note(self, part: Part, error: Exception) -> None:
+        """Count a failure; the first of several equal ones is logged, with its traceback."""
+        crash.if_short(error)
+        self.counts[part] += 1
+        self._in_a_row[part] = self._in_a_row.get(part, 0) + 1
+        self._again[part] = time.monotonic() + pause(FIRST_PAUSE, self._in_a_row[part] - 1)
+        reason = f"unexpected {type(error).__name__}: {error}"
+        if self._told.get(part) != reason:
+            self._told[part] = reason
+            log.error("%s: %s", part, reason)
+            log.debug("%s", part, exc_info=error)
+
+    def left_out(self, part: Part, odd: Mapping[tuple[str, str], Exception]) -> None:
+        """Count the databases that the part was made without; each is logged once."""
+        told = self._left_out.get(part, {})
+        now = {key: f"unexpected {type(error).__name__}: {error}" for key, error in odd.items()}
+        self._left_out[part] = now
+        self.counts[part] += len(odd)
+        for key, reason in now.items():
+            if told.get(key) != reason:
+                log.error("%s: without %s of %s: %s", part, key[1], key[0], reason)
+                log.debug("%s", part, exc_info=odd[key])
+
+    def waits(self, part: Part) -> bool:
+        return time.monotonic() < self._again.get(part, 0.0)
+
+    @contextmanager
+    def held(self, part: Part) -> Iterator[None]:
+        """Context manager around code that may fail: no exception leaves it."""
+        try:
+            yield
+        except Exception as error:
+            self.note(part, error)
+        else:
+            self._in_a_row.pop(part, None)
+            self._again.pop(part, None)
+            self._told.pop(part, None)

@@ -19,19 +19,15 @@ from esefiles.base import crash
 from esewatch.config import Settings
 from esewatch.daemon.agent_health import TakenUp, rebuilt_sentence
 from esewatch.daemon.poller import Poller
-from esewatch.daemon.publisher import Publisher
-from esewatch.daemon.reload_queue import ReloadQueue
+from esewatch.daemon.publisher import NEVER, Publisher
+from esewatch.daemon.reload import Build, ReloadQueue, digests, moves, predecessors, prepare, show
 from esewatch.daemon.shared import Shared, hides_databases
-from esewatch.daemon.snapshot_schedule import NEVER
-from esewatch.daemon.source_renames import Build, digests, moves, predecessors, prepare, show
 from esewatch.expose.formatting import iso_time
 from esewatch.fold.commands import succeed
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import rebuilt
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal, Positions
-from esewatch.journal.quarantine import Quarantine
-from esewatch.journal.starts import MAX_ENDS, MAX_STARTS, Starts
+from esewatch.journal.quarantine import MAX_ENDS, MAX_STARTS, Quarantine, Starts
 from esewatch.model import Batch, EsewatchError, JournalError, Record, Source, SourceError
 from esewatch.sources.log_limiter import LogLimiter
 from esewatch.sources.process import pause
@@ -155,7 +151,7 @@ class Daemon:
             opened = folder.open_source(source.name, self._shared.clock())
             opened.settings, opened.hides_databases = wanted[source.name], hides
             if aside is not None:
-                rebuilt.begin(opened, self._shared.journal.salvaged.get(source.name))
+                opened.begin_rebuilding(self._shared.journal.salvaged.get(source.name))
         show(self._shared.sources, state, self._shared.lock)
         return folder
 

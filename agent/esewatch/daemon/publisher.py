@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from prometheus_client.core import Metric
 
@@ -11,22 +12,126 @@ from esewatch.advice.base.left_out import LeftOut, without
 from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
 from esewatch.advice.findings.details import OfInstances, of_instances
 from esewatch.advice.history.derived import AllDerived, derived
+from esewatch.advice.history.history import Gathering
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate
+from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
-from esewatch.daemon.kept_folders import KeepsFolders, folder_of, together
-from esewatch.daemon.page_cache import PageCache
-from esewatch.daemon.shared import Shared, hides_databases
-from esewatch.daemon.snapshot_schedule import SnapshotSchedule
+from esewatch.daemon.shared import KeepsFolders, Shared, folder_of, hides_databases, together
+from esewatch.expose.formatting import tidy
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.snapshot import Snapshot, families
-from esewatch.expose.pages.database_page import DatabasePage
-from esewatch.expose.pages.overview import Overview
+from esewatch.expose.pages.database_page import DatabasePage, database_page
+from esewatch.expose.pages.overview import Overview, overview
 from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import State
+from esewatch.fold.state.state import Database, State
+
+MAX_PAGES = 32
+"""Pages cached for one snapshot, at some 90 KB each where there is much history."""
+
+
+class PageCache:
+    """The figures of the snapshot `of`, and the last 32 requested pages.
+
+    `before` is what was derived for that snapshot: the state may have changed since. Databases that
+    cannot be shown are put into `left_out`.
+    """
+
+    def __init__(
+        self,
+        of: Snapshot,
+        state: State,
+        settings: Settings,
+        now: float,
+        advice: tuple[Judgement, ...],
+        *,
+        before: AllDerived | None = None,
+        left_out: LeftOut | None = None,
+    ) -> None:
+        self.of = of
+        self._settings = settings
+        known = derived(state, settings, before, left_out=left_out)
+        self._known = known.databases
+        self.overview: Overview = overview(
+            without(state, left_out or ()), settings, now, advice, known, left_out=left_out
+        )
+        self._figures = {(each.computer, each.database): each for each in self.overview.databases}
+        self._pages: dict[tuple[str, str], DatabasePage] = {}
+
+    def database(self, state: State, computer: str, database: str) -> DatabasePage | None:
+        """Return the page of one database by its shown labels; None when it is not known. `state`
+        is the current one: the rest of the page may be younger than its figures."""
+        wanted = (computer, database)
+        if wanted not in self._pages:
+            figures = self._figures.get(wanted)
+            entry = _entry(state, wanted)
+            if figures is None or entry is None:
+                return None
+            if len(self._pages) >= MAX_PAGES:
+                del self._pages[next(iter(self._pages))]
+            self._pages[wanted] = database_page(
+                Gathering.of(state, self._settings),
+                figures,
+                self._known[entry.computer, entry.database],
+                self.overview.now,
+            )
+        return self._pages[wanted]
+
+
+def _entry(state: State, shown: tuple[str, str]) -> Database | None:
+    """Find the database by its names, or by the shown form of names that no page can hold."""
+    if shown in state.databases:
+        return state.databases[shown]
+    for key, entry in state.databases.items():
+        if (tidy(key[0]), tidy(key[1])) == shown:
+            return entry
+    return None
+
+
+OLDEST_SECONDS = 60.0
+"""A snapshot is made at least this often, for changes by time alone."""
+PAUSE_SECONDS = 1.0
+SHARE = 10.0
+"""While records stream in, snapshots take at most one tenth of the time."""
+NEVER = float("-inf")
+
+
+class SnapshotSchedule:
+    """Knows when the last snapshot was made and what it cost."""
+
+    def __init__(self) -> None:
+        self._made = NEVER
+        self._cost = 0.0
+        self._news = False
+
+    def news(self) -> None:
+        self._news = True
+
+    def hurry(self) -> None:
+        """Note a change that must be in a snapshot at once."""
+        self._made = NEVER
+
+    @property
+    def due_in_a_stream(self) -> bool:
+        """True if a snapshot is due while there is more to read."""
+        return time.monotonic() - self._made >= max(PAUSE_SECONDS, SHARE * self._cost)
+
+    def due(self, *, more: bool) -> bool:
+        """True if a snapshot is due; `more`: there is more to read at once."""
+        if self._news and (not more or self.due_in_a_stream):
+            return True
+        return time.monotonic() - self._made >= OLDEST_SECONDS
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        begin = time.monotonic()
+        self._news = False
+        yield
+        self._made = time.monotonic()
+        self._cost = self._made - begin
 
 
 class Publisher:

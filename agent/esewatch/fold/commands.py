@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from esefiles.base.names import visible
-from esewatch.fold.databases.hung_requests import still_hung
+from esewatch.fold.databases.databases import still_hung
 from esewatch.fold.databases.integrity import (
     OutsideFacts,
     count_pages,
@@ -27,8 +27,16 @@ from esewatch.fold.state import acknowledgements as of
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import UNLOCATED, BadPage, Database, Instance, State
-from esewatch.fold.state.stated import STATED_SECONDS, Stated, restated
+from esewatch.fold.state.state import (
+    STATED_SECONDS,
+    UNLOCATED,
+    BadPage,
+    Database,
+    Instance,
+    State,
+    Stated,
+    restated,
+)
 from esewatch.model import EsewatchError
 
 AnyDatabase = TypeVar("AnyDatabase", Database, Database | SqlDatabase)

@@ -11,30 +11,29 @@ from typing import Any, NamedTuple
 from esefiles.base import crash
 from esefiles.base.database_names import is_called_temporary
 from esewatch.config import Settings
-from esewatch.fold.channels import (
-    clock_guard,
-    deduplication,
-    hearing,
-    hours_heard,
-    overlaps,
-    set_back,
-)
+from esewatch.fold.channels import clock_guard, deduplication, hearing, overlaps, set_back
 from esewatch.fold.channels.deduplication import Neighbours
-from esewatch.fold.channels.origin import Names, Origin
-from esewatch.fold.companions import failovers
-from esewatch.fold.companions.companion_events import fold_companion, note_power
-from esewatch.fold.databases import bad_pages, databases, file_checks, page_failures
+from esewatch.fold.channels.overlaps import Names, Origin
+from esewatch.fold.companions import fold_companion, note_power, refresh_failovers
+from esewatch.fold.databases import bad_pages, databases, file_checks, page_errors
 from esewatch.fold.databases.integrity import HISTORY_SECONDS, LOGICAL_EVENTS, PAGE_EVENTS
-from esewatch.fold.identity import dropped_names, identity
-from esewatch.fold.identity.computers import label_of
-from esewatch.fold.identity.entities import MAX_ASIDE, Entities, Entity, NoRoomError
-from esewatch.fold.identity.origins import origins
+from esewatch.fold.identity import identity
+from esewatch.fold.identity.entities import (
+    MAX_ASIDE,
+    Entities,
+    Entity,
+    NoRoomError,
+    label_of,
+    most_owners,
+    shortened,
+    shortened_name,
+)
+from esewatch.fold.identity.identity import origins
 from esewatch.fold.identity.owners import note_process
-from esewatch.fold.instances import engine_errors, instances, log_disks, restores, unexplained
+from esewatch.fold.instances import counters, engine_errors, instances
 from esewatch.fold.instances.instances import fold_log_file_event
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import acknowledgements, checkdb_results, damage
-from esewatch.fold.state.rebuilt import settle
 from esewatch.fold.state.rollups import HOUR_SECONDS
 from esewatch.fold.state.state import (
     Channel,
@@ -136,7 +135,7 @@ class Folder(Entities):
         sources = self.state.sources.values()
         read = [each for each in sources if each.rebuilding and each.caught_up]
         for source in read:
-            settle(source)
+            source.settle_rebuilt()
             self._touch("source", source.name)
         return read
 
@@ -192,7 +191,7 @@ class Folder(Entities):
         self._forget_batch()
         if self._failovers_told:
             self._failovers_told = False
-            self.changed |= failovers.refresh(self.state, self.settings)
+            self.changed |= refresh_failovers(self.state, self.settings)
         source.up = True
         source.unreadable += len(batch.unreadable)
         source.backlog_bytes = batch.backlog_bytes
@@ -213,8 +212,8 @@ class Folder(Entities):
 
     def _others_heard(self, source: SourceState, heard: Heard) -> None:
         """Note records of other providers. Of a computer without an event they are kept aside."""
-        label = label_of(dropped_names.short(heard.computer), self.state.hosts, self.settings)
-        log = self._log(label, dropped_names.short(heard.channel))
+        label = label_of(shortened_name(heard.computer), self.state.hosts, self.settings)
+        log = self._log(label, shortened_name(heard.channel))
         for time in heard.times:
             if 0.0 < time <= self._until:
                 clock_guard.note(source, time)
@@ -241,7 +240,7 @@ class Folder(Entities):
         elif isinstance(record, Reading):
             self._reading(source, record)
         else:
-            self._handlers[type(record)](source, dropped_names.shortened(record))
+            self._handlers[type(record)](source, shortened(record))
 
     def put_aside(self, source: SourceState, record: Record, error: Exception) -> None:
         """Quarantine a record, since an internal error must not stop the records behind it."""
@@ -272,7 +271,7 @@ class Folder(Entities):
         key = (computer, database)
         if self.state.databases.pop(key, None) is not None:
             self._touch("database", *key)
-            self.changed.update(unexplained.forget(self.state, *key))
+            self.changed.update(engine_errors.forget_unexplained(self.state, *key))
         elif self.state.sql_databases.pop(key, None) is not None:
             self._touch("sql_database", *key)
         else:
@@ -308,7 +307,7 @@ class Folder(Entities):
         )
         origin = self._origins.get(names)
         if origin is None:
-            short = dropped_names.shortened(event)
+            short = shortened(event)
             if "power" in short.fields and self._is_foreign(source, short):
                 return
             origin = Origin(self._computer(source, short.computer, event.time), short)
@@ -352,7 +351,7 @@ class Folder(Entities):
 
     def _channel_of(self, origin: Origin, event: Event) -> Channel | None:
         """The log of the event; None without room, which is counted where numbers need it."""
-        crowded = len(self.state.channels) >= dropped_names.computers(self.settings)
+        crowded = len(self.state.channels) >= most_owners(self.settings)
         if origin.channel is None and (event.record_id is not None or not crowded):
             origin.channel = self._channel(origin.computer, event.channel)
         return origin.channel
@@ -390,7 +389,7 @@ class Folder(Entities):
             time = source.last_record or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
         if event.time is not None:
-            restores.note(self.state.hosts[computer], event, time)
+            instances.note_restore(self.state.hosts[computer], event, time)
         if origin.instance_name and event.time is not None:
             self._instance_event(origin, event, time)
         if event.event_id in engine_errors.MAY_REPORT and event.time is not None:
@@ -405,11 +404,13 @@ class Folder(Entities):
             instance = self._engine_error(computer, event, "io", time)
             if instance is not None:
                 instances.note_failed_read(instance, time)
-        elif event.event_id in page_failures.REPORTS:
+        elif event.event_id in page_errors.REPORTS:
             self._failure(computer, event, time, history=history)
         # Most events are information, and none of them is an error.
-        if event.level != "information" and unexplained.counts(event, self.settings.providers):
-            self.changed.add(unexplained.fold(self.state, computer, event, time))
+        if event.level != "information" and engine_errors.counts_unexplained(
+            event, self.settings.providers
+        ):
+            self.changed.add(engine_errors.fold_unexplained(self.state, computer, event, time))
 
     def _heard(self, origin: Origin, event: Event) -> None:
         host, time = origin.host, event.time
@@ -443,14 +444,14 @@ class Folder(Entities):
         hour = time // HOUR_SECONDS  # most are of that of the last one
         if hour != origin.hour and instances.is_sign(event):
             origin.hour = hour
-            heard = hours_heard.note(instance.hours, time)
-        heard |= restores.note_log_folder(instance, event)
+            heard = hearing.note_hour(instance.hours, time)
+        heard |= instances.note_log_folder(instance, event)
         if instances.fold_event(instance, event, time) or heard:
             self._touch("instance", computer, name.lower())
 
     def _failure(self, computer: str, event: Event, time: float, *, history: bool) -> None:
         """Keep the error of an event that names no file, where it is a page error or its like."""
-        kind = page_failures.failure_of(event)
+        kind = page_errors.failure_of(event)
         name = engine_errors.instance_of(self.state, computer, event)
         instance = self._instance(computer, name, named_by_event=True) if kind else None
         if kind is None or instance is None:
@@ -460,7 +461,7 @@ class Folder(Entities):
             bad_pages.note_io_error(instance, time)
         else:
             failure = Failure(time, kind, event.event_id, history)
-            page_failures.keep(instance.failures, failure)
+            page_errors.keep(instance.failures, failure)
         self._touch("instance", computer, name.lower())
 
     def _engine_error(
@@ -474,7 +475,7 @@ class Folder(Entities):
         return instance
 
     def _database_event(self, origin: Origin, event: Event, time: float, *, history: bool) -> None:
-        bad = event.event_id in _DAMAGE or page_failures.failure_of(event) not in (None, "io")
+        bad = event.event_id in _DAMAGE or page_errors.failure_of(event) not in (None, "io")
         entry = origin.database
         if entry is None:
             if is_called_temporary(event.database):
@@ -525,7 +526,7 @@ class Folder(Entities):
         if column is not None:
             self.computers.note(column.computer, reading.time)
         else:
-            reading = dropped_names.shortened(it)
+            reading = shortened(it)
             column = self._column(source, reading)
         if column is None:
             return
@@ -540,7 +541,7 @@ class Folder(Entities):
         """The column of a sample; None: it feeds nothing, or its owner is beyond the limit."""
         computer = self._computer(source, reading.computer, reading.time)
         feed = reading.feed
-        if feed is None or not log_disks.is_kept(feed, computer, self.settings):
+        if feed is None or not counters.is_kept(feed, computer, self.settings):
             return None
         owner, entity = self._owner(computer, feed)
         return None if owner is None else Column(feed, computer, owner, entity)

@@ -20,8 +20,16 @@ from esefiles.base import crash, names
 from esewatch import packing
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.state.checkdb_results import SqlDatabase
-from esewatch.fold.state.state import Channel, Database, Device, Host, Instance, SourceState, State
-from esewatch.fold.state.stated import Stated
+from esewatch.fold.state.state import (
+    Channel,
+    Database,
+    Device,
+    Host,
+    Instance,
+    SourceState,
+    State,
+    Stated,
+)
 from esewatch.journal.files import (
     LockedError,
     identity,

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from esefiles.base.globs import GlobMatch, search
 from esefiles.base.names import reason_of
-from esewatch.config import Settings
-from esewatch.config.settings import SETTINGS_OF
+from esewatch.config import SETTINGS_OF, Settings
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source, SourceError, UnsupportedError
 from esewatch.sources.counters.blg.perfmon_blg import look

@@ -18,7 +18,7 @@ from esewatch.advice.base.finding import (
     server_notices,
     span,
 )
-from esewatch.fold.companions.notices import STATES
+from esewatch.fold.companions import NOTICES
 from esewatch.fold.state.state import BadPage, Damage, EngineError, Notice
 
 DAY = 86400.0
@@ -100,7 +100,7 @@ def test_what_a_service_said_is_told_with_its_reason_the_latest_first() -> None:
             " missing); for its current state, run Get-MailboxDatabaseCopyStatus",
         )
     ]
-    assert WORDS.keys() == STATES
+    assert WORDS.keys() == NOTICES
 
 
 def test_bad_pages_and_errors_are_to_be_investigated() -> None:

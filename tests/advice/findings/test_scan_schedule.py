@@ -16,9 +16,8 @@ from esewatch.advice.findings.scan_schedule import (
     p90,
     schedules,
 )
-from esewatch.config import Window
+from esewatch.config import DAYS, Window
 from esewatch.config.calendar import opening_at
-from esewatch.config.settings import DAYS
 from esewatch.config.units import parse_clock
 
 DAY = 86400.0

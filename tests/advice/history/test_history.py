@@ -7,8 +7,7 @@ import pytest
 from esewatch.advice.history.history import History, as_copy, histories
 from esewatch.advice.history.rest_of_scan import Mark
 from esewatch.advice.window.window import window_advice
-from esewatch.config import DatabaseRule, Policy, Settings, Window
-from esewatch.config.settings import CopyOf
+from esewatch.config import CopyOf, DatabaseRule, Policy, Settings, Window
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ, day_of
 from esewatch.fold.state.state import BackupEvent, Instance

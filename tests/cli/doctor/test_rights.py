@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.doctor.rights import Account, account_of, granting, missing_rights, shell_word
+from esewatch.cli.doctor.source_files import (
+    Account,
+    account_of,
+    granting,
+    missing_rights,
+    shell_word,
+)
 from tests.cli.doctor_site import Site
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="rights of POSIX")

@@ -1,9 +1,8 @@
 """As of when logs that end at different times are judged."""
 
-from esewatch.cli.inputs.as_of import as_of
-from esewatch.fold.state.backup_jobs import BackupSet
-from esewatch.fold.state.state import CounterState, Database, Host, Instance, State
-from esewatch.fold.state.untimed import Untimed
+from esewatch.cli.inputs.reading import as_of
+from esewatch.fold.state.database_state import Untimed
+from esewatch.fold.state.state import BackupSet, CounterState, Database, Host, Instance, State
 
 DAY = 86400.0
 

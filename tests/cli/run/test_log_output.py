@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli.run.log_output import set_up_logging
+from esewatch.cli.run.command import set_up_logging
 
 log = logging.getLogger("esewatch")
 FULL = Path("/dev/full")

@@ -13,7 +13,7 @@ import pytest
 
 from esewatch.cli import main
 from esewatch.cli.run import command
-from esewatch.cli.run.log_output import LOG_BYTES, set_up_logging
+from esewatch.cli.run.command import LOG_BYTES, set_up_logging
 from esewatch.cli.run.process import SignalRequests
 from esewatch.cli.run.service import State, run_as_service
 from esewatch.model import EsewatchError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from esewatch.ese.companions.companion_row import Companion
 from esewatch.ese.companions.companion_table import COMPANIONS
-from esewatch.fold.companions import notices
+from esewatch.fold.companions import OF_COPIES, OF_DIRECTORIES
 from esewatch.fold.state import checkdb_results
 
 PAGE = Path(__file__).parents[3] / "docs" / "inputs.md"
@@ -13,8 +13,8 @@ USES: dict[str | int | None, str] = {
     "failover_started": "what its 308 moved",
     "failover": "the end of an open pass",
     "failover_failed": "nothing",
-    **dict.fromkeys(notices.OF_COPIES, "`copy_failed`"),
-    **dict.fromkeys(notices.OF_DIRECTORIES, "`directory_error`"),
+    **dict.fromkeys(OF_COPIES, "`copy_failed`"),
+    **dict.fromkeys(OF_DIRECTORIES, "`directory_error`"),
     **dict.fromkeys((1221, 1646), "`ese_database_free_bytes`"),
     **dict.fromkeys((3027, 9871), "nothing"),
     **dict.fromkeys(checkdb_results.EVENTS, "`sqlserver_checkdb_*`"),

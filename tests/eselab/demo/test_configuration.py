@@ -14,7 +14,8 @@ from eselab.demo.agent import (
     make_folder,
 )
 from eselab.demo.servers import DEVICE, PAIR, TOGETHER, WINDOWS
-from esewatch.config import load, policy_for, rule_for
+from esewatch.config import policy_for, rule_for
+from esewatch.config.files import load
 from esewatch.expose import http
 from tests.support.ports import free_port
 

@@ -25,10 +25,10 @@ from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.expose.metrics.snapshot import Snapshot, commit_histogram, families, own_families
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state import rollups
-from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase
 from esewatch.fold.state.state import (
     BackupEvent,
+    BackupSet,
     BackupTotals,
     BadPage,
     Channel,

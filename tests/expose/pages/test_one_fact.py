@@ -20,8 +20,8 @@ from esewatch.advice.base.finding import (
     scan_off,
     scan_stalled,
 )
-from esewatch.config import default_settings
-from esewatch.daemon.page_cache import PageCache
+from esewatch.config.files import default_settings
+from esewatch.daemon.publisher import PageCache
 from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import render_database
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks

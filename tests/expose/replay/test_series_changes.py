@@ -15,8 +15,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.findings.details import of_instances
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate
-from esewatch.config import Settings
-from esewatch.config.settings import DatabaseRule, Window
+from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
 from esewatch.expose.metrics.snapshot import families

@@ -17,7 +17,7 @@ from esewatch.fold.channels.deduplication import (
     contains,
     cover,
 )
-from esewatch.fold.channels.hours_heard import MAX_HEARD
+from esewatch.fold.channels.hearing import MAX_HEARD
 from esewatch.fold.passes.transitions import count
 from esewatch.fold.state.state import Channel
 from esewatch.model import Batch, Coverage, Record

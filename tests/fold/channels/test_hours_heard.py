@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.fold.channels.hours_heard import MAX_DAYS, first_after, last_before, note, note_all
+from esewatch.fold.channels.hearing import MAX_DAYS, first_after, last_before, note_hour, note_hours
 from tests.support.records import DAY, HOUR
 
 TIMES = st.lists(st.floats(-300 * DAY, 300 * DAY), max_size=200)
@@ -19,9 +19,9 @@ def test_the_hours_before_and_after_with_a_record_are_known_in_any_order(
 ) -> None:
     rows, again = bytearray(), bytearray()
     for time in times:
-        note(rows, time)
+        note_hour(rows, time)
     for time in rng.sample(times, len(times)):
-        note(again, time)
+        note_hour(again, time)
     kept = sorted({time // DAY for time in times})[-MAX_DAYS:]
     hours = {time // HOUR for time in times if time // DAY in kept}
     before = [hour for hour in hours if hour < asked // HOUR]
@@ -34,13 +34,13 @@ def test_the_hours_before_and_after_with_a_record_are_known_in_any_order(
 
 def test_all_hours_of_a_range_are_noted_and_no_more_than_are_kept() -> None:
     rows = bytearray()
-    note_all(rows, 5.5 * HOUR, 50.5 * HOUR)
+    note_hours(rows, 5.5 * HOUR, 50.5 * HOUR)
 
     assert [last_before(rows, hour * HOUR) for hour in (5, 6, 30, 51, 90)] == [
         None,
         *(hour * HOUR for hour in (6, 30, 51, 51)),
     ]
-    note_all(rows, 0, 1000 * DAY)
+    note_hours(rows, 0, 1000 * DAY)
     assert len(rows) == 8 * MAX_DAYS
     assert last_before(rows, 900 * DAY) is None
 
@@ -48,9 +48,9 @@ def test_all_hours_of_a_range_are_noted_and_no_more_than_are_kept() -> None:
 @pytest.mark.parametrize("damaged", [math.nan, math.inf, -math.inf, 1e300])
 def test_a_time_that_cannot_be_is_no_hour(damaged: float) -> None:
     rows = bytearray()
-    note(rows, damaged)
-    note_all(rows, damaged, 0)
-    note_all(rows, 0, damaged)
+    note_hour(rows, damaged)
+    note_hours(rows, damaged, 0)
+    note_hours(rows, 0, damaged)
 
     assert rows == bytearray()
     assert last_before(rows, damaged) is None

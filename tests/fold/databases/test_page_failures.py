@@ -11,7 +11,7 @@ from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.fold.databases.integrity import known_bad_pages
-from esewatch.fold.databases.page_failures import MAX_FAILURES
+from esewatch.fold.databases.page_errors import MAX_FAILURES
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.damage import known_damage

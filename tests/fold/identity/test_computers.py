@@ -8,7 +8,7 @@ import pytest
 
 from esewatch.config import Settings
 from esewatch.fold.folder import Folder
-from esewatch.fold.identity.computers import label_of, namesakes
+from esewatch.fold.identity.entities import label_of, namesakes
 from esewatch.fold.state.state import Host, State
 from esewatch.journal import Journal
 from esewatch.model import Batch, CopyChecked, Event, Feed, Reading

@@ -5,7 +5,13 @@ import pytest
 from esewatch.config import Settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder
-from esewatch.fold.identity import dropped_names
+from esewatch.fold.identity.entities import (
+    EVENTS_A_DATABASE,
+    MAX_EVENT_IDS,
+    MAX_PROVIDERS,
+    shortened,
+    shortened_name,
+)
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Coverage, Event, Feed, Reading, Record
 from tests.support.records import DAY, EPOCH, HOUR
@@ -108,7 +114,7 @@ def test_a_flood_of_event_ids_is_counted_as_others_and_no_event_is_left_out() ->
     fold(folder, *(told("ex", event_id=100_000 + number) for number in range(2000)))
     fold(folder, told("ex", event_id=701), told("ex", event_id=704))
     ids = folder.state.hosts["ex"].events["ESE"]
-    assert len(ids) <= dropped_names.MAX_EVENT_IDS + 2
+    assert len(ids) <= MAX_EVENT_IDS + 2
     assert ids[704] == 2
     assert ids[701] == 1
     assert counted(folder, "ex") == 2003
@@ -122,14 +128,14 @@ def test_a_flood_of_event_ids_is_counted_as_others_and_no_event_is_left_out() ->
 def test_floods_of_providers_and_of_ids_over_many_computers_are_bounded_together() -> None:
     folder = folder_of()
     fold(folder, *(told("ex", provider=f"p{number}") for number in range(100)))
-    assert len(folder.state.hosts["ex"].events) == dropped_names.MAX_PROVIDERS + 1
+    assert len(folder.state.hosts["ex"].events) == MAX_PROVIDERS + 1
     assert counted(folder, "ex") == 100
     flood = (told(f"c{number % 19}", event_id=100_000 + number) for number in range(3000))
     fold(folder, *flood)
     series = sum(
         len(ids) for host in folder.state.hosts.values() for ids in host.events.values()
     )  # fmt: skip
-    assert series <= dropped_names.EVENTS_A_DATABASE * SMALL.max_databases + len(folder.state.hosts)
+    assert series <= EVENTS_A_DATABASE * SMALL.max_databases + len(folder.state.hosts)
     again = Folder(folder.state, SMALL)
     fold(again, *(told(f"c{number % 19}", event_id=200_000 + number) for number in range(3000)))
     assert series == sum(
@@ -201,11 +207,11 @@ def test_a_long_name_of_a_counter_is_cut(field: str) -> None:
 
 def test_a_name_of_usual_length_is_not_touched() -> None:
     event = told("ex", provider="ESE")
-    assert dropped_names.shortened(event) is event
+    assert shortened(event) is event
     reading = sampled("ex", "SG06")
-    assert dropped_names.shortened(reading) is reading
-    assert dropped_names.short("ä" * 255) == "ä" * 255
-    assert len(dropped_names.short("\udcff" * 256)) == 255
+    assert shortened(reading) is reading
+    assert shortened_name("ä" * 255) == "ä" * 255
+    assert len(shortened_name("\udcff" * 256)) == 255
 
 
 def test_known_names_are_not_searched_for_in_a_list() -> None:

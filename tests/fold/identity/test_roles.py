@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from esewatch.fold.identity.roles import role_at, role_changes
+from esewatch.fold.identity.identity import role_at, role_changes
 from esewatch.fold.state.state import Database, Transition
 
 

@@ -13,7 +13,7 @@ from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.owners import MAX_INSTANCES
-from esewatch.fold.instances.restores import restored
+from esewatch.fold.instances.instances import restored
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import Database

@@ -7,7 +7,7 @@ import pytest
 from esewatch.config import DatabaseRule, Settings
 from esewatch.ese.volumes import NOT_KNOWN, free_space
 from esewatch.fold.folder import Folder
-from esewatch.fold.instances.log_disks import log_disks, volume_levels
+from esewatch.fold.instances.counters import log_disks, volume_levels
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Reading, Record
 from tests.support.records import EPOCH, event

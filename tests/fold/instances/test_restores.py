@@ -8,7 +8,7 @@ from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
-from esewatch.fold.instances.restores import MAX_ERRORS, restored
+from esewatch.fold.instances.instances import MAX_ERRORS, restored
 from esewatch.model import CopyChecked, Event
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of
 

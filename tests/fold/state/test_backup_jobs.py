@@ -5,9 +5,8 @@ import pytest
 
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.folder import Folder
-from esewatch.fold.instances.backups import streamed
-from esewatch.fold.state.backup_jobs import LATEST, MAX_SETS, BackupSet, latest_jobs, slow_jobs
-from esewatch.fold.state.state import Instance
+from esewatch.fold.instances.backups import LATEST, MAX_SETS, latest_jobs, slow_jobs, streamed
+from esewatch.fold.state.state import BackupSet, Instance
 from esewatch.model import Record
 from tests.support.records import DAY, EPOCH, GB, HOUR, backed_up, event, folder_of
 

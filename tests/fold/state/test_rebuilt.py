@@ -1,15 +1,14 @@
 import pytest
 
-from esewatch.fold.state.rebuilt import Unrebuilt, begin, settle, unrebuilt
-from esewatch.fold.state.state import SourceState
+from esewatch.fold.state.state import SourceState, Unrebuilt
 
 
 def rebuilt(salvaged: SourceState | None, oldest: float) -> SourceState:
     source = SourceState(name="a", oldest=oldest, last_record=oldest)
-    begin(source, salvaged)
+    source.begin_rebuilding(salvaged)
     assert source.rebuilding
-    assert unrebuilt(source) is None
-    settle(source)
+    assert source.unrebuilt() is None
+    source.settle_rebuilt()
     assert not source.rebuilding
     return source
 
@@ -33,14 +32,14 @@ def known(oldest: float, last: float) -> SourceState:
 def test_what_the_old_journal_knew_and_nobody_has_any_more_is_told(
     salvaged: SourceState | None, oldest: float, expected: Unrebuilt | None
 ) -> None:
-    assert unrebuilt(rebuilt(salvaged, oldest)) == expected
+    assert rebuilt(salvaged, oldest).unrebuilt() == expected
 
 
 def test_a_source_that_was_never_damaged_misses_nothing() -> None:
-    assert unrebuilt(known(100, 200)) is None
+    assert known(100, 200).unrebuilt() is None
 
 
 def test_the_range_shrinks_when_older_records_come_back() -> None:
     source = rebuilt(known(100, 900), 300)
     source.oldest = 200
-    assert unrebuilt(source) == Unrebuilt(100, 200)
+    assert source.unrebuilt() == Unrebuilt(100, 200)

@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 
 from esewatch.config import Settings
+from esewatch.fold.databases.databases import MAX_UNTIMED_ENDS as MAX_ENDS
 from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.identity import tier
+from esewatch.fold.state.database_state import Ended
 from esewatch.fold.state.state import UNLOCATED, Database
-from esewatch.fold.state.untimed import MAX_ENDS, Ended
 from esewatch.model import Event, FieldValue
 from tests.support.records import DATABASE, EPOCH, LABEL, event, folder_of, the_database, views
 

@@ -17,8 +17,7 @@ import msgspec
 from eselab.base.clock import VirtualClock
 from eselab.base.plan import DatabasePlan, DevicePlan, FaultPlan, MailPlan, Plan, WindowPlan
 from eselab.machine.machine import Machine
-from esewatch.config import Settings
-from esewatch.config.settings import DatabaseRule, Policy, Window
+from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.model import Event, Feed, Reading, Record
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
 from esewatch.sources.logs.event_stream import event_stream_source

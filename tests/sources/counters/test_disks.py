@@ -11,11 +11,12 @@ import psutil
 import pytest
 
 from esefiles.base.block_devices import BlockDevices
-from esewatch.config import DatabaseRule, Settings, default_settings
+from esewatch.config import DatabaseRule, Settings
+from esewatch.config.files import default_settings
 from esewatch.ese.volumes import volume_of
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.folder import Folder
-from esewatch.fold.instances.log_disks import volume_levels
+from esewatch.fold.instances.counters import volume_levels
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Feed, Reading, SourceError, VolumesSeen
 from esewatch.sources.counters.disks import DisksSource, Machine

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from esewatch.config import DatabaseRule, Settings, default_settings, load
+from esewatch.config import DatabaseRule, Settings
+from esewatch.config.files import default_settings, load
 from esewatch.fold.folder import Folder
-from esewatch.fold.instances.log_disks import volume_levels
+from esewatch.fold.instances.counters import volume_levels
 from esewatch.fold.state.state import State
 from esewatch.model import (
     Batch,

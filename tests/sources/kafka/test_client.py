@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.config import Kafka, Settings, load
+from esewatch.config import Kafka, Settings
+from esewatch.config.files import load
 from esewatch.model import ConfigError, SourceError
 from esewatch.sources.kafka.client import of_consumer, shared
 from esewatch.sources.registry import build_source

@@ -9,7 +9,7 @@ import pytest
 
 from esewatch.config import NtbackupLogs, Settings
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.backup_jobs import latest_jobs, slow_jobs
+from esewatch.fold.instances.backups import latest_jobs, slow_jobs
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, SetBackedUp, Source, SourceError, Unreadable
 from esewatch.sources.detect_input import kind_of

@@ -1,7 +1,6 @@
 """Staleness: the seconds after which whole windows have surely passed, from any starting time."""
 
-from esewatch.config import Settings, Window, window_for
-from esewatch.config.settings import DAYS
+from esewatch.config import DAYS, Settings, Window, window_for
 from esewatch.fold.passes.passes import DEFAULT_STALE_SECONDS
 from esewatch.fold.state.state import Database
 

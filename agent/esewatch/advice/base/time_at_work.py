@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from esewatch.fold.channels.hours_heard import first_after, last_before
+from esewatch.fold.channels.hearing import first_after, last_before
 from esewatch.fold.instances.instances import LIFE
 from esewatch.fold.passes.stops import ATTACHED, DETACHED, READ, RUNNING, SIGN, STOPPED, edges
 from esewatch.fold.passes.transitions import ATTACHMENT

@@ -24,18 +24,18 @@ from esewatch.fold.databases.integrity import (
     ScanCircumstances,
     clean_scan_start,
 )
-from esewatch.fold.databases.page_failures import unnamed
+from esewatch.fold.databases.page_errors import Span, unnamed
 from esewatch.fold.identity.owners import instance_key, is_server
 from esewatch.fold.instances.backups import streamed
 from esewatch.fold.instances.engine_errors import REPORTED, open_of
-from esewatch.fold.instances.restores import restored
+from esewatch.fold.instances.instances import restored
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.acknowledgements import of_any, up_to
-from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import (
     BAD_KINDS,
     UNLOCATED,
+    BackupSet,
     BadKind,
     BadPage,
     Damage,
@@ -45,7 +45,6 @@ from esewatch.fold.state.state import (
     Instance,
     State,
 )
-from esewatch.fold.state.time_spans import Span
 
 
 class LoneInstance(msgspec.Struct, frozen=True, kw_only=True):

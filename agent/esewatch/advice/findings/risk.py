@@ -2,8 +2,8 @@
 
 from esewatch.advice.base.finding import RISKS, Finding, writes_at_risk
 from esewatch.advice.findings.levels import used_buckets
-from esewatch.fold.channels import hours_heard
-from esewatch.fold.databases.hung_requests import still_hung
+from esewatch.fold.channels import hearing
+from esewatch.fold.databases.databases import still_hung
 from esewatch.fold.instances.engine_errors import Dealt, open_errors
 from esewatch.fold.state.rollups import DAY_SECONDS, HOUR_SECONDS
 from esewatch.fold.state.state import Database, Instance
@@ -40,7 +40,7 @@ def hung_requests(database: Database, instance: Instance | None, now: float) -> 
     was at work: the end of a request is logged only where it was slow again, or failed."""
     hung = still_hung(database, instance)
     if hung and instance is not None and now > hung[-1] + QUIET:
-        later = hours_heard.first_after(instance.hours, hung[-1] + HOUR_SECONDS)
+        later = hearing.first_after(instance.hours, hung[-1] + HOUR_SECONDS)
         if later <= now + HOUR_SECONDS:
             return []
     return hung

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from esewatch.advice.base.finding import Finding, not_heard
 from esewatch.config import Settings
-from esewatch.fold.channels import hours_heard
+from esewatch.fold.channels import hearing
 from esewatch.fold.channels.hearing import LOOKED_AT_SECONDS, Stretch, joined
 from esewatch.fold.identity.identity import computer_label, tier
 from esewatch.fold.identity.owners import instance_key
@@ -135,7 +135,7 @@ def _hearing(
     last = stretches[-1][1]
     since = last - LOOKED_AT_SECONDS
     told = any(each.others >= since for each in channels)
-    pauses = max((hours_heard.count(each, since) for each in hours), default=1) - 1
+    pauses = max((hearing.count_hours(each, since) for each in hours), default=1) - 1
     known = told and pauses >= KNOWN_PAUSES
     starts, stops = _starts_and_stops(instances)
     power = host.power if host is not None else None

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from esewatch.advice.base.finding import Finding, backup_slows
 from esewatch.advice.history.history import History
-from esewatch.fold.state.backup_jobs import SLOW, BackupSet, latest_jobs, slow_jobs
-from esewatch.fold.state.state import State
+from esewatch.fold.instances.backups import SLOW, latest_jobs, slow_jobs
+from esewatch.fold.state.state import BackupSet, State
 
 MANY = 3
 """Slow jobs among the last 5 that make a finding; all of them where fewer are known."""

@@ -29,11 +29,10 @@ from esewatch.advice.history.rest_of_scan import (
 )
 from esewatch.advice.history.surroundings import gaps_of
 from esewatch.config import Policy, Settings, window_for
-from esewatch.fold import pairing
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import io_errors
+from esewatch.fold.identity.identity import role_changes
 from esewatch.fold.identity.owners import instance_key, instance_label, process_key
-from esewatch.fold.identity.roles import role_changes
 from esewatch.fold.instances.backups import (
     Backup,
     completed,
@@ -41,18 +40,18 @@ from esewatch.fold.instances.backups import (
     streamed,
 )
 from esewatch.fold.instances.instances import engine_changes
-from esewatch.fold.passes.passes import BROKEN_OFF, FAILS, TaskView
+from esewatch.fold.passes.passes import BROKEN_OFF, FAILS, TaskView, untimed_passes
 from esewatch.fold.passes.runs import DEFRAG, SCANS, Run, runs, torn_runs
 from esewatch.fold.passes.stops import stops_in
 from esewatch.fold.passes.transitions import unpack
-from esewatch.fold.passes.untimed_passes import untimed_passes
+from esewatch.fold.readings import paired_days, sampled_alone
 from esewatch.fold.state import rollups
-from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rollups import Day, Size
 from esewatch.fold.state.state import (
     START,
+    BackupSet,
     BadPage,
     Channel,
     CopyVerdict,
@@ -354,11 +353,11 @@ def _with_instance(found: History, instance: Instance) -> History:
     return msgspec.structs.replace(
         found,
         streamed=streamed(instance),
-        days=pairing.days(instance),
+        days=paired_days(instance),
         sampled_since=since,
         sampled_until=until,
         unsampled=sorted({*instance.gaps, *(gap for each in ratio for gap in each.gaps)}),
-        sampled_alone=pairing.alone(instance),
+        sampled_alone=sampled_alone(instance),
         engine_changes=engine_changes(instance),
         started=max(instance.times_of({START}), default=None),
     )

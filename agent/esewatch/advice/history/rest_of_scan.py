@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from esewatch.advice.base.prediction_interval import PredictionInterval
 from esewatch.advice.history.rates import is_amount
-from esewatch.fold.channels import hours_heard
-from esewatch.fold.identity.roles import family
+from esewatch.fold.channels import hearing
+from esewatch.fold.identity.identity import family
 from esewatch.fold.state.rollups import DAY_SECONDS
 from esewatch.fold.state.state import Channel, Instance, Pass, Transition
 
@@ -153,7 +153,7 @@ def times_heard(
     """Times of the records read of a computer's log, one an hour, sorted. Where they have no
     numbers they are known by the hours of its instances; `last` is the last record of all."""
     numbered = [time for each in channels if each.channel == LOG for time in each.heard]
-    hours = {end for each in instances for end in hours_heard.ends(each.hours)}
+    hours = {end for each in instances for end in hearing.hour_ends(each.hours)}
     return numbered or sorted({min(end, last) for end in hours})
 
 

@@ -18,26 +18,28 @@ from esewatch.advice.history.copies import Copies
 from esewatch.advice.history.instance_failures import instance_failures, logical, together
 from esewatch.advice.history.pass_views import verifications
 from esewatch.config import Settings, rule_for, window_for
-from esewatch.fold.companions.notices import notices
+from esewatch.fold.companions import notices
 from esewatch.fold.databases.integrity import (
     OutsideFacts,
     ScanCircumstances,
     known_bad_pages,
     restored_bad_pages,
 )
-from esewatch.fold.identity.identity import is_ignored, is_snapshot
-from esewatch.fold.identity.origins import moved, origins
-from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.identity.roles import (
+from esewatch.fold.identity.identity import (
     ACTIVE_FAMILY,
     PASSIVE_FAMILY,
     family,
+    is_ignored,
+    is_snapshot,
+    moved,
+    origins,
     role_at,
     role_changes,
 )
+from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.backups import Stretch, completed, verified_by_streaming
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, acknowledgements, open_of
-from esewatch.fold.instances.restores import restored
+from esewatch.fold.instances.instances import restored
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.passes.transitions import pack, unpack
 from esewatch.fold.state.acknowledgements import notice, unexplained, up_to

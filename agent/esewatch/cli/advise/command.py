@@ -22,10 +22,22 @@ from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.not_judged import basis, never_proven, never_proven_text, nothing_judged
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
-from esewatch.cli.advise.advice_text import instance_lines, instance_object, text_lines
-from esewatch.cli.advise.what_if_text import add_option, change, what_if_object
-from esewatch.cli.inputs.as_of import ComputerGroup, as_of, moments, state_of, tell_dropped
-from esewatch.cli.inputs.reader import Reader
+from esewatch.cli.advise.advice_text import (
+    add_option,
+    change,
+    instance_lines,
+    instance_object,
+    text_lines,
+    what_if_object,
+)
+from esewatch.cli.inputs.reading import (
+    ComputerGroup,
+    Reader,
+    as_of,
+    moments,
+    state_of,
+    tell_dropped,
+)
 from esewatch.cli.options import (
     NO_RUN,
     add_config_option,
@@ -35,10 +47,10 @@ from esewatch.cli.options import (
 )
 from esewatch.cli.output import ended_by_signals
 from esewatch.config import Settings
-from esewatch.daemon.kept_folders import together as joined
+from esewatch.daemon.shared import together as joined
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.formatting import age_text
-from esewatch.fold.identity.computers import namesakes
+from esewatch.fold.identity.entities import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rollups import PAGES_READ

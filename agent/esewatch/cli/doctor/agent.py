@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from esefiles.base.names import reason_of
-from esewatch.cli.doctor.rights import Account, missing_rights, shell_word
+from esewatch.cli.doctor.source_files import Account, missing_rights, shell_word
 from esewatch.cli.run.local import connection_to, place_of
 from esewatch.config import Settings
 from esewatch.config.web import WebSettings, load_web
-from esewatch.daemon.source_renames import digests
+from esewatch.daemon.reload import digests
 from esewatch.expose.http import DEFAULT_ADDRESS
 from esewatch.expose.http.server import format_address
 from esewatch.expose.pages.problems.problem import Problem

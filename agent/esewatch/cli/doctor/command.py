@@ -28,11 +28,9 @@ from esewatch.cli.doctor.agent import (
     of_journal,
     restarting,
 )
-from esewatch.cli.doctor.known_state import KnownState
+from esewatch.cli.doctor.known_state import KnownState, look_all, within
 from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_passes, short_logs
-from esewatch.cli.doctor.rights import Account, account_of, shell_word
-from esewatch.cli.doctor.source_files import of_files
-from esewatch.cli.doctor.timeouts import look_all, within
+from esewatch.cli.doctor.source_files import Account, account_of, of_files, shell_word
 from esewatch.cli.options import (
     add_config_option,
     add_storage_option,

@@ -18,7 +18,7 @@ import msgspec
 from esefiles.base.command import add_format_option
 from esefiles.base.names import one_line
 from esewatch.advice.base.finding import counted
-from esewatch.cli.inputs.reader import Reader
+from esewatch.cli.inputs.reading import Reader
 from esewatch.cli.options import add_input_options, time_of
 from esewatch.cli.output import naming
 from esewatch.expose.formatting import iso_time

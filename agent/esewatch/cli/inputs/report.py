@@ -18,8 +18,14 @@ from esewatch.advice.advise import Judging, judge_each, needs_a_person, together
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import lone_instances
 from esewatch.advice.not_judged import nothing_judged
-from esewatch.cli.inputs.as_of import ComputerGroup, as_of, moments, state_of, tell_dropped
-from esewatch.cli.inputs.reader import Reader
+from esewatch.cli.inputs.reading import (
+    ComputerGroup,
+    Reader,
+    as_of,
+    moments,
+    state_of,
+    tell_dropped,
+)
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
 from esewatch.cli.output import ended_by_signals, naming
 from esewatch.config import Settings

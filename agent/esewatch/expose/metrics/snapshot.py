@@ -31,19 +31,17 @@ from esewatch.expose.metrics.collectors.database_families import Traits, add_dat
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
 from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
 from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
-from esewatch.fold.identity.dropped_names import OTHER_EVENT
+from esewatch.fold.identity.entities import OTHER_EVENT
 from esewatch.fold.identity.identity import device_of, tier
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.instances.backups import at_work
-from esewatch.fold.instances.counters_present import counters_present
+from esewatch.fold.instances.counters import counters_present, log_disks
 from esewatch.fold.instances.engine_errors import (
     OF_COMPUTER,
     acknowledgements,
     open_errors,
 )
-from esewatch.fold.instances.log_disks import log_disks
 from esewatch.fold.readings import current
-from esewatch.fold.state.rebuilt import unrebuilt
 from esewatch.fold.state.state import SEPARATOR, Metered, SourceState, State
 
 UNDIVIDED = SEPARATOR + "all"
@@ -202,7 +200,7 @@ def _add_source(out: Samples, source: SourceState) -> None:
     out.add("esewatch_source_duplicates_total", labels, source.duplicates)
     out.add("esewatch_source_implausible_times_total", labels, source.implausible)
     out.add("esewatch_source_set_aside_total", labels, source.set_aside)
-    if (lost := unrebuilt(source)) is not None:
+    if (lost := source.unrebuilt()) is not None:
         out.add("esewatch_source_unrebuilt_from_timestamp_seconds", labels, lost.since)
         out.add("esewatch_source_unrebuilt_until_timestamp_seconds", labels, lost.until)
 

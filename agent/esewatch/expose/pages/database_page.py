@@ -29,8 +29,8 @@ from esewatch.fold.passes.passes import (
     TASKS,
     TaskView,
     derive,
+    untimed_passes,
 )
-from esewatch.fold.passes.untimed_passes import untimed_passes
 from esewatch.fold.state.state import UNLOCATED, BadPage, Damage, DamageKind, Database, Pass
 
 MAX_MOMENTS = 40

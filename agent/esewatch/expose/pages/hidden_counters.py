@@ -12,7 +12,7 @@ from esewatch.ese.counters.counter_commands import (
     library_of,
 )
 from esewatch.expose.formatting import tidy
-from esewatch.fold.instances.counters_present import counters_present
+from esewatch.fold.instances.counters import counters_present
 from esewatch.fold.state.state import State
 
 MAX_NAMED = 50

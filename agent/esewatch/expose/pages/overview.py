@@ -32,7 +32,7 @@ from esewatch.expose.pages.problems.problem import Problem
 from esewatch.expose.pages.problems.problems import diagnose
 from esewatch.expose.pages.summary import Summary
 from esewatch.fold.databases.integrity import count_pages
-from esewatch.fold.identity.dropped_names import long_paths
+from esewatch.fold.identity.entities import long_paths
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import known_damage

@@ -11,7 +11,7 @@ from esewatch.advice.findings.levels import LevelName, high_levels, level_ends, 
 from esewatch.advice.judgement import Judgement
 from esewatch.expose.replay.series_ends import database_ends
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.stated import STATED_SECONDS
+from esewatch.fold.state.state import STATED_SECONDS
 from esewatch.model import Reading, Record, VolumesSeen
 
 HOUR = 3600.0

@@ -33,7 +33,7 @@ from esewatch.expose.replay.series_ends import ends
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.identity.owners import instance_key, process_key, stays
-from esewatch.fold.instances.log_disks import volume_levels
+from esewatch.fold.instances.counters import volume_levels
 from esewatch.fold.readings import current
 from esewatch.fold.state.state import Database, Instance, Metered, State
 from esewatch.model import Batch, CountersSeen, Coverage, Event, SetBackedUp

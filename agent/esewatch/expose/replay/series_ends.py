@@ -10,7 +10,7 @@ from esewatch.fold.identity.entities import Entity
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.backups import LONGEST, begun
-from esewatch.fold.instances.log_disks import volume_levels
+from esewatch.fold.instances.counters import volume_levels
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.readings import fresh_until
 from esewatch.fold.state.state import Database, Metered

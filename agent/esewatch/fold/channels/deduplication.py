@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop
 from itertools import pairwise
 
-from esewatch.fold.channels import hearing, hours_heard, set_back
+from esewatch.fold.channels import hearing, set_back
 from esewatch.fold.state.record_ranges import (
     MOST_RECORDS,
     MOST_SECONDS,
@@ -127,11 +127,11 @@ def admit(
         number = len(epoch.seen)
         if number % STEP == 0 or number > MAX_INTERVALS or len(epoch.covered) > EXACT_INTERVALS:
             _bound(channel, epoch, neighbours)
-    hours_heard.note_last(channel.heard, time)
+    hearing.note_last(channel.heard, time)
     hearing.note(channel, time)
     hour = time // HOUR_SECONDS
     if hour != neighbours.hour:
-        hours_heard.note(channel.hours, time)
+        hearing.note_hour(channel.hours, time)
         neighbours.hour = hour
     return True
 
@@ -435,11 +435,11 @@ def _hear_range(channel: Channel, coverage: Coverage) -> None:
     heard, hours = channel.heard, channel.hours
     last, length = coverage.last_time, coverage.last_time - coverage.first_time
     for time in (coverage.first_time, last):
-        hours_heard.note(hours, time)
+        hearing.note_hour(hours, time)
         hearing.note(channel, time)
-    hours_heard.note_last(heard, coverage.first_time)
-    hours_heard.note_last(heard, last)
+    hearing.note_last(heard, coverage.first_time)
+    hearing.note_last(heard, last)
     if 0 < length <= DENSE_SECONDS * (coverage.last - coverage.first):
-        hours_heard.note_all(hours, coverage.first_time, last)
-        for back in range(1, int(min(length / HOUR_SECONDS, hours_heard.MAX_HEARD)) + 1):
-            hours_heard.note_last(heard, last - back * HOUR_SECONDS)
+        hearing.note_hours(hours, coverage.first_time, last)
+        for back in range(1, int(min(length / HOUR_SECONDS, hearing.MAX_HEARD)) + 1):
+            hearing.note_last(heard, last - back * HOUR_SECONDS)

@@ -8,6 +8,7 @@ the last 1,024 records, in 50 KB. What is forgotten counts again when another in
 record that was never read would be taken for known, and a bad page be lost.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
@@ -16,7 +17,11 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
+from esewatch.fold.channels.deduplication import Neighbours
+from esewatch.fold.identity.identity import is_snapshot, label_kept
+from esewatch.fold.identity.owners import instance_name
 from esewatch.fold.state.rollups import FURTHEST
+from esewatch.fold.state.state import Channel, Database, Host, Instance
 from esewatch.model import Batch, Event, FieldValue, FromInput
 
 MAX_DAYS = 64
@@ -205,3 +210,46 @@ def _order(names: tuple[str, ...]) -> tuple[tuple[str, ...], bytes, tuple[int, .
 def _hash(text: str) -> int:
     """0 for an empty text, which shows nothing."""
     return (crc32(text.lower().encode("utf-8", "replace")) & 0xFFFF or 1) if text else 0
+
+
+Names = tuple[str, str, str, str, str, str]
+"""Computer, channel, provider, process, instance and path of a database, as logged."""
+
+
+class Origin:
+    """The entities of events that have the same names; None where they were not met yet."""
+
+    __slots__ = (
+        "channel",
+        "computer",
+        "database",
+        "event_ids",
+        "host",
+        "hour",
+        "identity",
+        "instance",
+        "instance_name",
+        "is_snapshot",
+        "neighbours",
+        "oldest",
+    )
+
+    def __init__(self, computer: str, event: Event) -> None:
+        self.computer = computer
+        self.instance_name = instance_name(event.ese_instance, event.process)
+        self.is_snapshot = is_snapshot(event.database)
+        label = label_kept(event.database, bad=True) if event.database else ""
+        self.identity = identity(event, label or "")
+        self.oldest = math.inf
+        """The oldest time of these events that was passed to the computer."""
+        self.host: Host | None = None
+        """Known as changed, once it stands here; the others too."""
+        self.event_ids: dict[int, int] = {}
+        """Ids of the provider on the computer that have a count of their own."""
+        self.channel: Channel | None = None
+        self.neighbours: Neighbours | None = None
+        """Of the ranges of the channel."""
+        self.instance: Instance | None = None
+        self.hour = math.nan
+        """The last hour since the epoch that was noted of the instance."""
+        self.database: Database | None = None

@@ -8,6 +8,7 @@ import math
 from bisect import bisect_right, insort
 from collections.abc import Collection, Sequence
 
+from esewatch.fold.databases import page_errors
 from esewatch.fold.databases.integrity import (
     ALONE,
     MAX_BAD_PAGES,
@@ -20,10 +21,9 @@ from esewatch.fold.databases.integrity import (
     verifies,
     youngest,
 )
-from esewatch.fold.identity.roles import family
+from esewatch.fold.identity.identity import family
 from esewatch.fold.passes.completions import count_was_read, read_all_pages
 from esewatch.fold.passes.passes import derive
-from esewatch.fold.state import more_pages, time_spans
 from esewatch.fold.state.state import (
     UNLOCATED,
     BadKind,
@@ -61,7 +61,7 @@ def latch(database: Database, page: int, kind: BadKind, time: float, *, history:
 
 def note_error(database: Database, time: float) -> None:
     spans = database.page_error_spans
-    if not time_spans.holds(spans, time, time):
+    if not page_errors.holds(spans, time, time):
         insort(spans, (time, time))
         if len(spans) > MAX_ERROR_SPANS + ERROR_SLACK:
             _join_spans(database)
@@ -105,7 +105,7 @@ def latch_found(
             return
     if len(database.bad_pages) >= MAX_BAD_PAGES and page != UNLOCATED:
         rows = database.more_bad_pages.setdefault(kind, bytearray())
-        more_pages.add(rows, page, time, most=MAX_MORE_PAGES)
+        page_errors.add_page(rows, page, time, most=MAX_MORE_PAGES)
         return
     database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
     if len(database.bad_pages) >= MAX_BAD_PAGES:
@@ -171,7 +171,9 @@ def _mark(
         ]
     for fault, rows in database.more_bad_pages.items():
         if fault not in kept:
-            more_pages.drop(rows, lambda page, last: first <= page <= last_page and last <= time)
+            page_errors.drop_pages(
+                rows, lambda page, last: first <= page <= last_page and last <= time
+            )
     for index, (low, high, when) in enumerate(ranges):
         if (low, high) == (first, last_page):
             ranges[index] = (first, last_page, max(when, time))

@@ -1,8 +1,14 @@
-"""State changes of one database by one event (semantics.md 2 and 3)."""
+"""State changes of one database by one event (semantics.md 2 and 3).
 
+A request to the disk that hung (532, 533) completes by 507-510, 481 or 482 of the same file and
+offset, if that one started no later (semantics.md 7). The order of arrival makes no difference:
+ends are kept, too.
+"""
+
+from bisect import insort
 from datetime import date
 
-from esewatch.fold.databases import hung_requests, page_failures
+from esewatch.fold.databases import page_errors
 from esewatch.fold.databases.bad_pages import (
     hold_scans,
     latch,
@@ -11,7 +17,6 @@ from esewatch.fold.databases.bad_pages import (
     note_error,
     note_io_error,
 )
-from esewatch.fold.databases.hung_requests import HUNG_IO, MAX_SECONDS, SLOW_IO
 from esewatch.fold.databases.integrity import (
     IO_ERRORS,
     LOGICAL_EVENTS,
@@ -20,12 +25,66 @@ from esewatch.fold.databases.integrity import (
     REPAIR_EVENTS,
 )
 from esewatch.fold.identity import owners
-from esewatch.fold.identity.roles import ACTIVE_FAMILY, PASSIVE_FAMILY, family
+from esewatch.fold.identity.identity import ACTIVE_FAMILY, PASSIVE_FAMILY, family
 from esewatch.fold.passes import passes, transitions
 from esewatch.fold.passes.stops import DETACH, life_of
-from esewatch.fold.state import damage, rollups, untimed
-from esewatch.fold.state.state import UNLOCATED, Database, Failure, State, Transition
+from esewatch.fold.state import acknowledgements, damage, rollups
+from esewatch.fold.state.database_state import Ended, Request
+from esewatch.fold.state.state import UNLOCATED, Database, Failure, Instance, State, Transition
 from esewatch.model import Event
+
+HUNG_IO = {532: "read", 533: "write"}
+SLOW_IO = {507: "read", 509: "read", 508: "write", 510: "write"}
+REQUEST_ENDS = frozenset({*SLOW_IO, 481, 482})
+ROUNDED = 1.0
+"""Seconds: records have whole ones."""
+MAX_SECONDS = 100 * 365 * 86400
+"""No I/O takes a century; a larger number is damage."""
+MAX_REQUESTS = 64
+MAX_NAME = 260
+
+
+def note_request(entry: Database, event: Event, time: float) -> None:
+    """Keep a request of the database, or of a log file of its instance, that hung or ended."""
+    hangs = event.event_id in HUNG_IO
+    if not hangs and event.event_id not in REQUEST_ENDS:
+        return
+    file, offset = event.fields.get("file"), event.fields.get("offset")
+    seconds = event.fields.get("seconds")
+    took = seconds if isinstance(seconds, int | float) and 0 <= seconds < MAX_SECONDS else 0
+    request = Request(
+        time,
+        time - took,
+        # A database is known by its entry, wherever it is now.
+        file.lower()[-MAX_NAME:] if isinstance(file, str) and not event.database else "",
+        offset if isinstance(offset, int) and 0 <= offset < 1 << 63 else -1,
+    )
+    if not hangs:
+        entry.hung_requests = [each for each in entry.hung_requests if not _ends(request, each)]
+    elif any(_ends(each, request) for each in entry.ended_requests):
+        return
+    known = entry.hung_requests if hangs else entry.ended_requests
+    insort(known, request)
+    del known[:-MAX_REQUESTS]
+
+
+def _ends(done: Request, hung: Request) -> bool:
+    return (
+        (done.file, done.offset) == (hung.file, hung.offset)
+        and done.time >= hung.time
+        and done.began <= hung.began + ROUNDED
+    )
+
+
+def still_hung(entry: Database, instance: Instance | None) -> list[float]:
+    """Sorted times at which the requests were reported that have not completed since; its instance
+    has not come up, and nobody has acknowledged them."""
+    came_up = instance.mounted if instance is not None else 0.0
+    dealt_with = acknowledgements.up_to(entry, acknowledgements.HUNG_IO)
+    return [
+        each.time for each in entry.hung_requests if each.time >= came_up and each.time > dealt_with
+    ]
+
 
 REPLAYS = frozenset("RU")
 """State letters (`%2`) of an instance that replays logs."""
@@ -52,19 +111,17 @@ ZEROING_KINDS = {
 CREATED, ATTACHED, DETACHED = 325, 326, 327
 _COMES_AND_GOES = frozenset({CREATED, ATTACHED, DETACHED})
 MAX_ATTACHED = 16
+MAX_UNTIMED_ENDS = 64
 WITH_FREE_SPACE = frozenset({735, 737})
-_ERRORS = frozenset(
-    {
-        *READ_ERRORS,
-        *damage.DAMAGE,
-        damage.INDEX_REBUILT,
-        *PAGE_EVENTS,
-        *LOGICAL_EVENTS,
-        *REPAIR_EVENTS,
-        *IO_ERRORS,
-        *SLOW_IO,
-        *HUNG_IO,
-    }
+_ERRORS = frozenset({damage.INDEX_REBUILT}).union(
+    READ_ERRORS,
+    damage.DAMAGE,
+    PAGE_EVENTS,
+    LOGICAL_EVENTS,
+    REPAIR_EVENTS,
+    IO_ERRORS,
+    SLOW_IO,
+    HUNG_IO,
 )
 _SUMMED = frozenset({*passes.COMPLETES, 707, 728})
 """Events whose numbers are summed up; none of them is an error."""
@@ -135,7 +192,7 @@ def fold_event(state: State, entry: Database, event: Event, time: float, *, hist
     same, and nothing else follows from it but what it says by itself.
     """
     identifier = event.event_id
-    if identifier in page_failures.REPORTS:
+    if identifier in page_errors.REPORTS:
         _failure(entry, event, time, history=history)
     if event.time is None:
         _untimed(entry, event, time)
@@ -171,14 +228,14 @@ def _comes_or_goes(entry: Database, identifier: int, time: float) -> None:
 
 def _failure(entry: Database, event: Event, time: float, *, history: bool) -> None:
     """Keep what the error of an event says, where it is a page error or its like."""
-    kind = page_failures.failure_of(event)
+    kind = page_errors.failure_of(event)
     if kind == "io":
         note_io_error(entry, time)
     elif kind == "logical":
         damage.add(entry.damage, kind, event.event_id, time)
     elif kind is not None:
         note_error(entry, time)
-        page_failures.keep(entry.failures, Failure(time, kind, event.event_id, history))
+        page_errors.keep(entry.failures, Failure(time, kind, event.event_id, history))
 
 
 def enrich(state: State, entry: Database, event: Event, time: float) -> bool:
@@ -232,7 +289,13 @@ def _untimed(entry: Database, event: Event, time: float) -> None:
     """Count an event without a time; a scan that found bad pages and names none has one
     unlocated."""
     ended = passes.COMPLETES.get(event.event_id, ())
-    untimed.note(entry.untimed, event, ends=bool(ended))
+    known = entry.untimed
+    known.events[event.event_id] = known.events.get(event.event_id, 0) + 1
+    if ended:
+        told = event.fields.items()
+        numbers = {name: value for name, value in told if isinstance(value, int | float)}
+        known.ends.append(Ended(event.event_id, numbers))
+        del known.ends[:-MAX_UNTIMED_ENDS]
     if "checksum" in ended and _count(event, "bad_checksums"):
         latch_found(entry, UNLOCATED, "uncorrectable", time, history=False)
 
@@ -279,7 +342,7 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
     else:
         kind, bad = PAGE_EVENTS[event.event_id]
         page = event.fields.get("page_number", UNLOCATED)
-        page_failures.note_named(entry.named_pages, bad, time)
+        page_errors.note_named(entry.named_pages, bad, time)
         latch(entry, page if isinstance(page, int) else UNLOCATED, bad, time, history=history)
     entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
     entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
@@ -297,7 +360,7 @@ def fold_request(entry: Database, event: Event, time: float) -> bool:
     """Count slow and hung I/O, and keep what hung and what ended it; False when the event is
     neither. One 509/510 stands for itself and the reports it says were suppressed."""
     identifier = event.event_id
-    hung_requests.note(entry, event, time)
+    note_request(entry, event, time)
     if identifier in HUNG_IO:
         operation = HUNG_IO[identifier]
         entry.hung_io[operation] = entry.hung_io.get(operation, 0) + 1
@@ -305,7 +368,7 @@ def fold_request(entry: Database, event: Event, time: float) -> bool:
         return True
     operation = SLOW_IO.get(identifier, "")
     if not operation:
-        return identifier in hung_requests.ENDS
+        return identifier in REQUEST_ENDS
     suppressed = event.fields.get("suppressed", 0)
     count = 1 + (suppressed if isinstance(suppressed, int) and suppressed > 0 else 0)
     entry.slow_io[operation] = min(entry.slow_io.get(operation, 0) + count, MOST)

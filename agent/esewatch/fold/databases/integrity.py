@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.fold.databases import page_failures
-from esewatch.fold.identity.roles import family
+from esewatch.fold.databases import page_errors
+from esewatch.fold.identity.identity import family
 from esewatch.fold.passes.completions import (
     count_was_read,
     counted_bad,
@@ -21,7 +21,7 @@ from esewatch.fold.passes.completions import (
     read_all_pages,
 )
 from esewatch.fold.passes.passes import TaskView
-from esewatch.fold.state import acknowledgements, more_pages, time_spans
+from esewatch.fold.state import acknowledgements
 from esewatch.fold.state.state import (
     BAD_KINDS,
     UNLOCATED,
@@ -110,7 +110,7 @@ class ScanCircumstances(NamedTuple):
 
     def contradicts(self, start: float, end: float) -> bool:
         told = (*self.against, *(each.time for each in self.failures))
-        return any(start <= time <= end for time in told) or time_spans.holds(
+        return any(start <= time <= end for time in told) or page_errors.holds(
             self.failed_reads, start, end
         )
 
@@ -235,7 +235,7 @@ def is_unreadable(done: Pass, database: Database, around: ScanCircumstances) -> 
 
 
 def _errors_within(database: Database, start: float, end: float) -> bool:
-    return time_spans.holds(database.page_error_spans, start, end)
+    return page_errors.holds(database.page_error_spans, start, end)
 
 
 def clean_scan_start(
@@ -303,7 +303,7 @@ def _standing(database: Database, told: Iterable[Pass], around: ScanCircumstance
 def _unnamed(database: Database, around: ScanCircumstances, clean: float) -> Iterator[BadPage]:
     """Bad pages that errors of other events prove, and that no event names: one of each kind."""
     told = (*database.failures, *around.failures)
-    for kind, failures in page_failures.unnamed(told, database.named_pages).items():
+    for kind, failures in page_errors.unnamed(told, database.named_pages).items():
         dealt_with = _dealt_with(database, UNLOCATED, kind)
         open_since = _open_since(kind, database, clean)
         left = [each for each in failures if each.time > dealt_with and each.time >= open_since]
@@ -319,7 +319,7 @@ def _beyond_limit(database: Database, clean: float) -> Iterator[BadPage]:
         dealt_with = _dealt_with(database, UNLOCATED, kind)
         open_since = _open_since(kind, database, clean)
         listed = {bad.page for bad in database.bad_pages if bad.kind == kind}
-        rows = more_pages.read(database.more_bad_pages.get(kind, b""))
+        rows = page_errors.read_pages(database.more_bad_pages.get(kind, b""))
         times = [time for page, time in rows if page not in listed]
         found = [time for time in times if time > dealt_with and time >= open_since]
         count, last = database.bad_pages_overflow.get(kind, (0, 0.0))

@@ -1,17 +1,60 @@
 """Identity: labels, tiers and names (semantics.md 1)."""
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import lru_cache
 from typing import Literal
 
 from esewatch.config import Settings, rule_for
 from esewatch.ese.volumes import volume_of
-from esewatch.fold.identity.owners import EXCHANGE
-from esewatch.fold.identity.roles import OF_BOTH_GENERATIONS
+from esewatch.fold.identity.owners import EXCHANGE, has_been_in, instance_label, named_times
 from esewatch.fold.state.damage import CORRUPTION
-from esewatch.fold.state.state import Database
+from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import START, Database, State, Transition
+
+ACTIVE_FAMILY = frozenset({735, 736, 737, 738, 744})
+PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
+"""Of a current engine: the scan of a copy that replays logs (ese-facts 1.5)."""
+SKIPPED = 747
+"""An event that comes with a resume, which shows the role."""
+OF_BOTH_GENERATIONS = frozenset({717, 719})
+"""The scan of Exchange 2007 logs these too, which shows no role."""
+
+
+_FAMILY = dict.fromkeys(ACTIVE_FAMILY, "active") | dict.fromkeys(PASSIVE_FAMILY, "passive")
+
+
+def family(event_id: int) -> str:
+    """active or passive: the role whose scan this event belongs to, empty where it shows
+    neither."""
+    return _FAMILY.get(event_id, "")
+
+
+def role_changes(database: Database, transitions: Iterable[Transition]) -> list[float]:
+    """Times at which the copy changed its role: its events changed family, or a failover.
+    `transitions` are sorted. A database of Exchange 2007 logs one family only."""
+    changes = list(database.failovers)
+    role = database.evicted_role
+    for each in transitions:
+        if each.event_id != SKIPPED and (new := family(each.event_id)):
+            if role and new != role:
+                changes.append(each.time)
+            role = new
+    return sorted(changes)
+
+
+def role_at(transitions: Iterable[Transition], time: float) -> str:
+    """The role that the events up to `time` show, empty without any; `transitions` are sorted."""
+    role = ""
+    for each in transitions:
+        if each.time > time:
+            break
+        role = family(each.event_id) or role
+    return role
+
 
 Tier = Literal["watched", "observed", "ignored"]
 
@@ -198,3 +241,75 @@ def device_of(database: Database, volumes: Mapping[str, str], settings: Settings
         return rule.device
     mount = volume_of(database.database, volumes)
     return volumes[mount] if mount is not None else None
+
+
+def origins(state: State, settings: Settings) -> dict[DatabaseKey, Database]:
+    """Of each snapshot that names no origin, the only watched database whose path ends as its does;
+    of others none."""
+    shadows = [each for each in state.databases.values() if is_snapshot(each.database)]
+    if not shadows:
+        return {}
+    names = {(each.computer, _file_name(each)) for each in shadows}
+    files: dict[tuple[str, str], list[Database]] = defaultdict(list)
+    for each in state.databases.values():
+        key = (each.computer, _file_name(each))
+        if key in names and not is_snapshot(each.database) and tier(each, settings) == "watched":
+            files[key].append(each)
+    found = {}
+    for shadow in shadows:
+        path = shadow.database.lower()
+        fitting = [
+            each
+            for each in files.get((shadow.computer, _file_name(shadow)), ())
+            if (tail := each.database.partition(":")[2]) and path.endswith(tail)
+        ]
+        if len(fitting) == 1:
+            found[shadow.computer, shadow.database] = fitting[0]
+    return found
+
+
+def moved(state: State) -> dict[DatabaseKey, list[tuple[float, Database]]]:
+    """By database, those that it was before, and until when: its instance attached it under the
+    same file name at another path, after it had detached the old one or stopped."""
+    names: Mapping[tuple[str, str], list[Database]] = defaultdict(list)
+    for each in state.databases.values():
+        if each.attached:
+            names[each.computer, _file_name(each)].append(each)
+    found: dict[DatabaseKey, list[tuple[float, Database]]] = defaultdict(list)
+    old_ones = (each for each in state.databases.values() if not is_snapshot(each.database))
+    for old in old_ones:
+        others = names.get((old.computer, _file_name(old)), ())
+        heirs = [
+            (at, new.database)
+            for new in others
+            if new is not old and (at := _attached_after(state, old, new)) is not None
+        ]
+        if heirs:
+            at, label = min(heirs)
+            found[old.computer, label].append((at, old))
+    return found
+
+
+def _attached_after(state: State, old: Database, new: Database) -> float | None:
+    """The time at which the instance of `old` attached it as `new`."""
+    name = instance_label(new)
+    if not name or not has_been_in(old, new.computer, name):
+        return None
+    _, last = named_times(old)
+    instance = state.instances.get((new.computer, name.lower()))
+    starts = instance.times_of({START}) if instance is not None else []
+    place = bisect_right(starts, last)
+    left = [old.detached] if old.detached else []
+    left += starts[place : place + 1]
+    for since in sorted(left):
+        place = bisect_right(new.attached, since)
+        if place == len(new.attached):
+            continue
+        at = new.attached[place]
+        if not any(since < each < at for each in old.attached):
+            return at
+    return None
+
+
+def _file_name(entry: Database) -> str:
+    return entry.database.replace("\\", "/").rpartition("/")[2].lower()

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from esewatch.fold.identity.roles import SKIPPED, family
+from esewatch.fold.identity.identity import SKIPPED, family
 from esewatch.fold.passes.completions import LATE, WALL_CLOCK, completed, unknown
 from esewatch.fold.passes.stops import DETACH, life_of, stops_in
 from esewatch.fold.passes.transitions import ROW_BYTES, count, insert, take, unpack
+from esewatch.fold.state.database_state import Ended
 from esewatch.fold.state.state import Database, Lived, Pass, State, TaskTotals, Transition
 
 OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
@@ -364,3 +365,37 @@ class _Machine:
 
 def _later(known: float | None, time: float) -> float:
     return time if known is None else max(known, time)
+
+
+def untimed_passes(database: Database) -> list[Pass]:
+    """The last read is the first."""
+    return [
+        _untimed_pass(task, ended)
+        for ended in reversed(database.untimed.ends)
+        for task in COMPLETES.get(ended.event_id, ())
+    ]
+
+
+def _untimed_pass(task: str, ended: Ended) -> Pass:
+    seconds = ended.figures.get("seconds")
+    wall = ended.event_id in WALL_CLOCK
+    return Pass(
+        task=task,
+        started=None,
+        ended=None,
+        outcome="completed",
+        completion_event=ended.event_id,
+        work_seconds=None if wall or seconds is None else float(seconds),
+        wall_seconds=float(seconds) if wall and seconds is not None else None,
+        invocations=_figure(ended, "invocations"),
+        pages_seen=_figure(ended, "pages_seen"),
+        pages_freed=_figure(ended, "pages_freed"),
+        bad_checksums=_figure(ended, "bad_checksums"),
+        run_bad_checksums=_figure(ended, "run_bad_checksums"),
+        days=_figure(ended, "days"),
+    )
+
+
+def _figure(ended: Ended, name: str) -> int | None:
+    value = ended.figures.get(name)
+    return None if value is None else int(value)

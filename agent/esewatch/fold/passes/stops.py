@@ -8,8 +8,8 @@ number where the clock was set back between them.
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from esewatch.fold.identity.identity import PASSIVE_FAMILY
 from esewatch.fold.identity.owners import instance_label, stays
-from esewatch.fold.identity.roles import PASSIVE_FAMILY
 from esewatch.fold.passes.transitions import ATTACHMENT, name_number
 from esewatch.fold.state.record_ranges import MOST_RECORDS, MOST_SECONDS
 from esewatch.fold.state.state import (

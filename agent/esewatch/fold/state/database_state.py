@@ -7,7 +7,6 @@ from typing import Literal
 
 import msgspec
 
-from esewatch.fold.state.untimed import Untimed
 from esewatch.model import PageFault
 
 DatabaseKey = tuple[str, str]
@@ -155,6 +154,21 @@ class CopyVerdict(msgspec.Struct, array_like=True):
         if self.outcome == "unknown":
             return None
         return self.outcome in ("restorable", "replay_needed")
+
+
+class Ended(msgspec.Struct, array_like=True, frozen=True):
+    """A pass whose end has no time, and the numbers in its event."""
+
+    event_id: int
+    figures: dict[str, int | float]
+
+
+class Untimed(msgspec.Struct, array_like=True):
+    """Events without a time: their own facts count, but they have no place among passes."""
+
+    events: dict[int, int] = {}
+    ends: list[Ended] = []
+    """In the order in which they were read, the last 64."""
 
 
 class Database(msgspec.Struct, kw_only=True):

@@ -7,11 +7,10 @@ Times are epoch seconds, UTC.
 
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.database_state import (
     BadKind,
@@ -29,50 +28,23 @@ from esewatch.fold.state.database_state import (
     Transition,
 )
 from esewatch.fold.state.record_ranges import Range
-from esewatch.fold.state.stated import Stated
 
 __all__ = [
-    "BAD_KINDS",
-    "ENGINE_ERROR_KINDS",
-    "PAGE_ERROR_KINDS",
-    "SEPARATOR",
-    "START",
-    "STOP_EVENTS",
-    "UNLOCATED",
-    "BackupEvent",
-    "BackupTotals",
     "BadKind",
     "BadPage",
-    "Channel",
     "CopyVerdict",
-    "CounterState",
     "Damage",
     "DamageKind",
     "Database",
-    "Device",
     "EngineError",
-    "EngineErrorKind",
-    "Epoch",
-    "Failover",
     "Failure",
     "FailureKind",
-    "Host",
-    "Instance",
-    "Level",
-    "Lived",
-    "Metered",
-    "Notice",
-    "PageErrorKind",
     "PageRange",
     "Pass",
-    "Restores",
-    "SourceState",
-    "State",
     "TaskTotals",
     "Transition",
-    "Verifier",
-    "series",
 ]
+"""Of a database, beside what is defined here."""
 
 PageErrorKind = Literal["checksum", "corrected", "wrong_page", "no_data", "lost_flush", "logical"]
 EngineErrorKind = Literal[
@@ -109,6 +81,19 @@ class BackupEvent(msgspec.Struct, array_like=True, frozen=True):
     bytes: int = 0
     copied: bool = False
     """The copy of the file that begins with the event also ended."""
+
+
+class BackupSet(NamedTuple):
+    """One instance (storage group) as one job copied it. Times are epoch seconds."""
+
+    ended: float
+    started: float
+    ese_instance: str
+    kind: str
+    bytes: float
+    seconds: float
+    job: str = ""
+    """An id that sets of one job have in common, empty where only their times show it."""
 
 
 class BackupTotals(msgspec.Struct):
@@ -373,6 +358,13 @@ class Host(Metered, kw_only=True):
     """Sorted, those in the logs of backup programs, the last 256."""
 
 
+class Unrebuilt(NamedTuple):
+    """A range of time whose records are no longer there. `since` is None when nobody knows."""
+
+    since: float | None
+    until: float
+
+
 class SourceState(msgspec.Struct, kw_only=True):
     name: str
     opened: float = 0.0
@@ -408,6 +400,69 @@ class SourceState(msgspec.Struct, kw_only=True):
     """Oldest and last record that the damaged journal knew, 0 for none; None: not readable."""
     rebuilt: tuple[float, float] | None = None
     """The same once the rebuilding is done, 0 where nobody knows; None: never damaged."""
+
+    def begin_rebuilding(self, salvaged: "SourceState | None") -> None:
+        """It is read again; `salvaged` is its state from the damaged journal."""
+        self.rebuilding = True
+        self.salvaged = (salvaged.oldest, salvaged.last_record) if salvaged else None
+
+    def settle_rebuilt(self) -> None:
+        """Note that all of its remaining records have been read."""
+        self.rebuilding = False
+        # An old journal that knew of no record had nothing to lose.
+        if self.salvaged != (0.0, 0.0):
+            self.rebuilt = self.salvaged or (0.0, 0.0)
+
+    def unrebuilt(self) -> Unrebuilt | None:
+        """The part that the damaged journal knew and its inputs no longer hold: from the oldest
+        record that it had seen to the oldest that is still there. Should older ones come back, it
+        shrinks. None: all was rebuilt, or nothing was damaged."""
+        if self.rebuilt is None:
+            return None
+        since, last = self.rebuilt
+        until = self.oldest or last
+        return Unrebuilt(since or None, until) if since < until else None
+
+
+STATED_SECONDS = 86400.0
+STEP_SECONDS = 600.0
+"""The rest of the 24 hours is stored in such steps: no journal is written each minute."""
+
+
+class Stated(msgspec.Struct):
+    """The findings of one database that were stated, in the order of their names, which are
+    `finding severity` (semantics.md 7).
+
+    One that stands is stated with 1. One that stood and ended is stated with 0 for 24 hours in
+    which the agent runs: an alert that outlives its reporter ends by that alone.
+    """
+
+    standing: list[str] = []
+    over: dict[str, float] = {}
+    """Name -> seconds of running for which it is still stated to be over."""
+
+
+def restated(known: Stated | None, standing: Collection[str], passed: float) -> Stated:
+    """The statements now that these stand, `passed` seconds of running after `known`."""
+    ended = dict.fromkeys(known.standing, STATED_SECONDS) if known is not None else {}
+    before = known.over.items() if known is not None else ()
+    over = {name: left - passed for name, left in before if left > passed} | ended
+    return Stated(
+        standing=sorted(standing),
+        over={name: left for name, left in sorted(over.items()) if name not in standing},
+    )
+
+
+def is_news(known: Stated | None, now: Stated) -> bool:
+    """True if it is to be stored: the rest of the 24 hours is stored in steps."""
+    if known is None:
+        return bool(now.standing or now.over)
+    steps = [[int(left // STEP_SECONDS) for left in each.over.values()] for each in (known, now)]
+    return (
+        known.standing != now.standing
+        or known.over.keys() != now.over.keys()
+        or steps[0] != steps[1]
+    )
 
 
 class State(msgspec.Struct, kw_only=True):

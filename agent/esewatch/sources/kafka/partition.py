@@ -11,7 +11,6 @@ import msgspec
 
 from esewatch.config import Settings
 from esewatch.fold.folder import Folder
-from esewatch.fold.state import rebuilt
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.journal.files import last_set_aside
@@ -113,7 +112,7 @@ class Partition:
             what = "the journal was damaged and is set aside as"
             log.error("%s: %s %s: %s", self.name, what, aside, instead)
             if not newer:
-                rebuilt.begin(opened, self.journal.salvaged.get(self.name))
+                opened.begin_rebuilding(self.journal.salvaged.get(self.name))
         stored = positions.get(self.name, {})
         self.positions = {
             topic: msgspec.msgpack.decode(value, type=PartitionPosition)

@@ -18,7 +18,7 @@ from esewatch.ese.programs.ntbackup import (
     Took,
     line_of,
 )
-from esewatch.fold.state.backup_jobs import follows
+from esewatch.fold.instances.backups import follows
 from esewatch.model import SetBackedUp, Source, SourceError
 from esewatch.sources.files.decoder import NO_ZONE, Fed
 from esewatch.sources.files.follow import FollowedFiles

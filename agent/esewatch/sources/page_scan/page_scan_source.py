@@ -21,7 +21,7 @@ from esefiles.scan.results import FileResult
 from esefiles.scan.verify.file_scan import ScanOptions
 from esewatch.config import PageScan, Settings
 from esewatch.config.calendar import Opening, opening_at
-from esewatch.fold.identity.computers import label_of
+from esewatch.fold.identity.entities import label_of
 from esewatch.fold.identity.identity import database_label
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, SourceError, Unreadable

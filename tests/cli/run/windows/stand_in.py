@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from esewatch.cli.run.windows import command
-from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT, service_sid
+from esewatch.cli.run.windows.prepare import VIRTUAL_ACCOUNT, service_sid
 
 WINDOWS = Path(__file__).resolve().parents[4] / "deploy" / "windows"
 SID = service_sid("esewatch")

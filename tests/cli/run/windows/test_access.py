@@ -2,7 +2,7 @@
 
 import pytest
 
-from esewatch.cli.run.windows.access import (
+from esewatch.cli.run.windows.prepare import (
     folder_descriptor,
     service_sid,
     with_entry,

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from esewatch.cli.run.windows import command
-from esewatch.cli.run.windows.access import with_entry
-from esewatch.config import WindowsLog, load
+from esewatch.cli.run.windows.prepare import with_entry
+from esewatch.config import WindowsLog
+from esewatch.config.files import load
 from esewatch.model import EsewatchError
 from tests.cli.run.windows.stand_in import (
     CHANNEL,

@@ -15,11 +15,10 @@ from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.history.ledger import Deadline
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import ACTIONS, REASONS, WindowAdvice
-from esewatch.config import default_settings
+from esewatch.config.files import default_settings
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.rows.metric_catalogue import ADVICE
-from esewatch.fold.state.state import Instance, State
-from esewatch.fold.state.stated import Stated
+from esewatch.fold.state.state import Instance, State, Stated
 from tests.expose.examples import NOW, PRIV06, example
 
 D = {"computer": PRIV06[0], "database": PRIV06[1]}

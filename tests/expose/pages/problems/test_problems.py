@@ -10,16 +10,8 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from esewatch.config import (
-    DatabaseRule,
-    Disks,
-    LogFiles,
-    PageScan,
-    Policy,
-    Settings,
-    Window,
-    load,
-)
+from esewatch.config import DatabaseRule, Disks, LogFiles, PageScan, Policy, Settings, Window
+from esewatch.config.files import load
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems import source_problems
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, endpoint_setting, quoted

@@ -2,7 +2,8 @@
 
 import pytest
 
-from esewatch.config import DatabaseRule, Settings, dump_keys
+from esewatch.config import DatabaseRule, Settings
+from esewatch.config.files import dump_keys
 from esewatch.expose.pages.problems import rule_settings
 from esewatch.expose.pages.problems.rule_settings import RuleSettings
 from tests.support.records import event, folder_of

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from esewatch.cli.run.windows.access import VIRTUAL_ACCOUNT
 from esewatch.cli.run.windows.prepare import (
     NO_RULE,
+    VIRTUAL_ACCOUNT,
     ServiceSettings,
     WindowsServer,
     prepare,

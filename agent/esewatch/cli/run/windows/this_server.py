@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ctypes import wintypes
 from pathlib import Path
 
-from esewatch.cli.run.windows.access import SERVICE, VIRTUAL_ACCOUNT, service_sid
+from esewatch.cli.run.windows.prepare import SERVICE, VIRTUAL_ACCOUNT, service_sid
 
 assert sys.platform == "win32"
 

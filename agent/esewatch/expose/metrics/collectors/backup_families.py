@@ -2,9 +2,8 @@
 
 from esefiles.base.names import printable
 from esewatch.expose.metrics.collectors.samples import Labels, Samples
-from esewatch.fold.instances.backups import streamed
-from esewatch.fold.state.backup_jobs import BackupSet, latest_jobs, slow_jobs
-from esewatch.fold.state.state import Instance, State
+from esewatch.fold.instances.backups import latest_jobs, slow_jobs, streamed
+from esewatch.fold.state.state import BackupSet, Instance, State
 
 
 def add_sets(out: Samples, labels: Labels, instance: Instance) -> None:

@@ -15,15 +15,13 @@ from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.window.window import ACTIONS, REASONS
 from esewatch.expose.metrics.rows.metric_row import MetricRow, rows
 from esewatch.fold.databases import integrity
-from esewatch.fold.databases.databases import ZEROING_KINDS
-from esewatch.fold.databases.hung_requests import HUNG_IO, SLOW_IO
-from esewatch.fold.databases.page_failures import ERRORS
-from esewatch.fold.instances.backups import BACKUP_EVENTS, BackupKind
+from esewatch.fold.databases.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
+from esewatch.fold.databases.page_errors import ERRORS
+from esewatch.fold.instances.backups import BACKUP_EVENTS, COMPARED_SECONDS, LATEST, BackupKind
 from esewatch.fold.instances.engine_errors import ENGINE_ERRORS, OF_LOGS
 from esewatch.fold.instances.instances import ATTACHED, MOUNTED
 from esewatch.fold.passes import completions, passes
 from esewatch.fold.passes.stops import DETACH
-from esewatch.fold.state.backup_jobs import COMPARED_SECONDS, LATEST
 from esewatch.fold.state.damage import DAMAGE, EXPOSED_KINDS
 from esewatch.fold.state.state import (
     BAD_KINDS,

@@ -19,7 +19,7 @@ from esewatch.expose.pages.problems.problem import (
     quoted,
 )
 from esewatch.expose.pages.problems.rule_settings import RuleSettings
-from esewatch.fold.identity.computers import namesakes
+from esewatch.fold.identity.entities import namesakes
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.state.rollups import RATIO

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from esewatch.config import DatabaseRule, Settings, dump_keys, rule_for
+from esewatch.config import DatabaseRule, Settings, rule_for
+from esewatch.config.files import dump_keys
 from esewatch.expose.pages.problems.problem import ProblemName, quoted
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import Database, State

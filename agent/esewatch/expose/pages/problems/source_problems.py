@@ -17,7 +17,7 @@ from esewatch.config import (
 from esewatch.expose.formatting import duration
 from esewatch.expose.pages.problems.problem import Problem, listed_names
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
-from esewatch.fold.identity.dropped_names import long_paths
+from esewatch.fold.identity.entities import long_paths
 from esewatch.fold.identity.identity import MAX_PATH
 from esewatch.fold.state.state import Channel, SourceState, State
 

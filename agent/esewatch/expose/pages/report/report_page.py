@@ -24,12 +24,11 @@ from esewatch.expose.pages.rendering import render
 from esewatch.expose.pages.report.database_pages import MAX_IN_FULL, Advised, DatabasePages, moments
 from esewatch.expose.pages.report.embedded_runbooks import embedded
 from esewatch.expose.pages.summary import Summary
-from esewatch.fold.identity.computers import namesakes
+from esewatch.fold.identity.entities import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.backups import streamed
-from esewatch.fold.state.backup_jobs import BackupSet
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
-from esewatch.fold.state.state import State
+from esewatch.fold.state.state import BackupSet, State
 from esewatch.model import Unreadable
 
 SLOW: FindingName = "backup_slows"

@@ -9,7 +9,7 @@ import pytest
 
 from esewatch.cli import main
 
-EXAMPLE = Path(__file__).parents[2] / "config" / "exchange" / "remote-2010.json"
+EXAMPLE = Path(__file__).parents[1] / "config" / "exchange" / "remote-2010.json"
 
 
 def test_the_yaml_is_printed_and_the_remarks_go_to_stderr(

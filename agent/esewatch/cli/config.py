@@ -21,10 +21,10 @@ from esewatch.cli.options import (
     run_command,
 )
 from esewatch.cli.run.local import add_address_options, post
-from esewatch.config import dump
+from esewatch.config.calendar import time_intervals
 from esewatch.config.exchange import from_exchange
-from esewatch.config.mute import time_intervals
-from esewatch.daemon.kept_folders import folder_of, together
+from esewatch.config.files import dump
+from esewatch.daemon.shared import folder_of, together
 from esewatch.expose.http.web import WebConfiguration
 from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder

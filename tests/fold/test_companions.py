@@ -7,7 +7,7 @@ import pytest
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.commands import acknowledge
-from esewatch.fold.companions import failovers, notices
+from esewatch.fold.companions import MOST_NOTICES, MOST_OF_DATABASE, MOST_OF_HOST
 from esewatch.fold.folder import Folder
 from esewatch.model import Batch, Event
 from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of, the_database, views
@@ -99,12 +99,12 @@ def test_failovers_without_a_name_are_not_kept() -> None:
 
 
 def test_failovers_are_bounded() -> None:
-    many = [failover(each, "SG06") for each in range(failovers.MOST_OF_HOST + 5)]
+    many = [failover(each, "SG06") for each in range(MOST_OF_HOST + 5)]
     folder = folder_of([event(717, 0), *many])
-    assert len(folder.state.hosts["ex01"].failovers) == failovers.MOST_OF_HOST
-    last = EPOCH + failovers.MOST_OF_HOST + 4
+    assert len(folder.state.hosts["ex01"].failovers) == MOST_OF_HOST
+    last = EPOCH + MOST_OF_HOST + 4
     kept = the_database(folder).failovers
-    assert (len(kept), kept[-1]) == (failovers.MOST_OF_DATABASE, last)
+    assert (len(kept), kept[-1]) == (MOST_OF_DATABASE, last)
 
 
 def test_names_are_bounded() -> None:
@@ -136,10 +136,10 @@ def test_an_acknowledged_page_ends_nothing_that_was_said() -> None:
 
 
 def test_what_is_said_is_bounded_and_the_oldest_goes() -> None:
-    many = [failed(each, f"SG{each}") for each in range(notices.MOST + 1)]
+    many = [failed(each, f"SG{each}") for each in range(MOST_NOTICES + 1)]
     folder = folder_of([event(717, 0), *many])
     kept = folder.state.hosts["ex01"].notices
-    assert len(kept) == notices.MOST
+    assert len(kept) == MOST_NOTICES
     assert min(each.last for each in kept) == EPOCH + 1
 
 

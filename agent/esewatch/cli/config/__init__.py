@@ -1,1 +1,0 @@
-"""`esewatch config`, `forget` and `ack`."""

@@ -1,1 +1,0 @@
-"""State changes by events of other providers: failovers, notices, free space."""
