@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from eselab.base.command_line import Parser, done
+from esefiles.base.command_line import CommandParser
+from eselab.base.command_line import done
 from eselab.check.check_command import add_check
 from eselab.logs.truth import TruthError
 from eselab.machine.disks_command import add_disks
@@ -21,13 +22,17 @@ SPEAKING: Final = (AheadError, InUseError, LogError, OpenError, RunError, TruthE
 
 
 def command_line() -> argparse.ArgumentParser:
-    parser = Parser(
+    parser = CommandParser(
         prog="esewatch engine",
         description="The bundled reference engine: a small storage engine in the manner of ESE.",
         epilog="example: esewatch engine run --dir /tmp/month --profile month --days 30",
     )
     commands = parser.add_subparsers(
-        title="commands", dest="command", required=True, metavar="COMMAND", parser_class=Parser
+        title="commands",
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        parser_class=CommandParser,
     )
     add_run(commands)
     add_check(commands)

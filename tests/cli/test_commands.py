@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from esefiles import __version__
+from esefiles.base.command_line import commands_of
 from esefiles.pages import kernels
 from esewatch.cli import MODULES, command_line, main
-from esewatch.cli.help.parser import commands_of
 from esewatch.cli.inputs.reading import Reader
 from esewatch.config import Settings
 from esewatch.daemon.loop import Daemon

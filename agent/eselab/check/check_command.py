@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from eselab.base.command_line import write_out
+from esefiles.base.command_line import write_out
 from eselab.base.programs import ENDINGS, ProgramName, file_name
 from eselab.check.check import CheckedDatabase, check
 from eselab.disk.disk import RealDisk

@@ -8,13 +8,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from eselab.base.command_line import Parser, done
+from esefiles.base.command_line import CommandParser
+from eselab.base.command_line import done
 from eselab.demo.agent import DEFAULT_ADDRESS, DemoError
 from eselab.demo.run import UNATTENDED_SECONDS, run
 
 
 def command_line() -> argparse.ArgumentParser:
-    parser = Parser(prog="esewatch demo", epilog="example: esewatch demo")
+    parser = CommandParser(prog="esewatch demo", epilog="example: esewatch demo")
     parser.add_argument(
         "--dir", metavar="D", help="empty or new folder; default a fresh temporary one, left there"
     )

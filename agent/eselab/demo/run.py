@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from eselab.base.command_line import sentence, write_out
+from esefiles.base.command_line import said_of, write_out
 from eselab.demo.agent import choose_address, configuration, local_url, look, make_folder
 from eselab.demo.processes import DemoProcess, Processes
 from eselab.demo.screen import KEYS, Action, ScreenView, Terminal, draw, last_events
@@ -144,7 +144,7 @@ class _Demo:
             self._look = look(self.url)
         except OSError as error:
             if self.full is None:
-                self.said = f"the agent does not answer yet: {sentence(error)}"
+                self.said = f"the agent does not answer yet: {said_of(error)}"
             return
         self.told.take(self._look)
         if self.full is None and all(

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from eselab.base.command_line import write_out
+from esefiles.base.command_line import write_out
 from eselab.demo.stories import FORECAST, STORIES
 from esewatch.ese.dates import iso_time
 from esewatch.ese.events.from_strings import event_from_strings

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 from tqdm import tqdm
 
-from eselab.base.command_line import Parser, done, write_out
+from esefiles.base.command_line import CommandParser, write_out
+from eselab.base.command_line import done
 from eselab.lab.agent import LabError
 from eselab.lab.experiments import EXPERIMENTS, run_all
 from eselab.lab.frame import Experiment, Result
@@ -26,9 +27,13 @@ Shown = Callable[[Result], Iterator[str]]
 
 
 def command_line() -> argparse.ArgumentParser:
-    parser = Parser(prog="esewatch lab", epilog="example: esewatch lab run old-ratio")
+    parser = CommandParser(prog="esewatch lab", epilog="example: esewatch lab run old-ratio")
     commands = parser.add_subparsers(
-        title="commands", dest="command", required=True, metavar="COMMAND", parser_class=Parser
+        title="commands",
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        parser_class=CommandParser,
     )
     names = commands.add_parser(
         "list", help="the experiments", epilog="example: esewatch lab list --format json"

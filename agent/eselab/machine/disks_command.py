@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from eselab.base.command_line import write_out
+from esefiles.base.command_line import write_out
 from eselab.disk.load import LoadError, LoadPlan, run_load
 from eselab.machine.run_command import RunError, read_plan
 

@@ -14,15 +14,13 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from esefiles import __version__
 from esefiles.base import crash
 from esefiles.base.command import FAILED, CommandError
+from esefiles.base.command_line import CommandParser, drop_stdout, said_of
 from esefiles.base.names import visible
 from esefiles.pages import kernels
-from esewatch.cli.help.parser import CommandParser
-from esewatch.cli.output import drop_stdout, of_stdout
 from esewatch.model import EsewatchError
 
 MODULES = {
@@ -91,15 +89,6 @@ def _speak_utf_8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _has_working_folder() -> bool:
-    """False when it was deleted: the system's error does not name it."""
-    try:
-        Path.cwd()
-    except OSError:
-        return False
-    return True
-
-
 def _failed(error: Exception | str) -> int:
     for line in f"esewatch: {error}".split("\n"):
         print(visible(line), file=sys.stderr)
@@ -125,12 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        named = [str(name) for name in (error.filename, error.filename2) if name is not None]
-        if of_stdout(error):
-            named = ["standard output"]
-        elif not named and not _has_working_folder():
-            named = ["the working folder"]
-        return _failed(": ".join([*named, error.strerror or str(error)]))
+        return _failed(said_of(error))
     except (MemoryError, RuntimeError) as error:
         crash.if_short(error)
         raise

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from typing import Any
 
+import msgspec
+
+from esefiles.base.command_line import Command
 from esewatch.model import EsewatchError
 
-_PROGRAMS = {
+PROGRAMS = {
     "demo": (
         "eselab.demo",
         "watch a month of simulated servers; needs no configuration and no root",
@@ -21,7 +24,7 @@ _PROGRAMS = {
 
 def add_commands(commands: Any) -> None:
     """Register all three. Their words are read by the programs themselves."""
-    for name, (_, line) in _PROGRAMS.items():
+    for name, (_, line) in PROGRAMS.items():
         parser = commands.add_parser(name, help=line, add_help=False, prefix_chars="\0")
         parser.add_argument("words", nargs=argparse.REMAINDER)
         parser.set_defaults(function=become)
@@ -30,7 +33,7 @@ def add_commands(commands: Any) -> None:
 def become(options: argparse.Namespace) -> int:
     """Become the program, with the same words: who kills the one kills the other. Raises
     EsewatchError for the engine, and the demo of engines, on Windows."""
-    module, _ = _PROGRAMS[options.command]
+    module, _ = PROGRAMS[options.command]
     command = [sys.executable, "-m", module, *options.words]
     sys.stdout.flush()
     sys.stderr.flush()
@@ -43,6 +46,22 @@ def become(options: argparse.Namespace) -> int:
         )
     # There a process cannot be taken over: the shell would not wait for the other one.
     return subprocess.call(command)
+
+
+def ask_for_commands(module: str) -> "subprocess.Popen[bytes]":
+    """Ask a program for its commands and their options; `told_commands` has the answer."""
+    command = [sys.executable, "-m", module, "--commands"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def told_commands(asked: "subprocess.Popen[bytes]", known: Command) -> list[Command]:
+    """The commands of a program that stands below ours; `known` alone where it does not run."""
+    answer, _ = asked.communicate()
+    if asked.returncode:
+        return [known]
+    own, *below = msgspec.json.decode(answer, type=list[Command])
+    first = own._replace(words=known.words, help=known.help)
+    return [first, *(each._replace(words=f"{known.words} {each.words}") for each in below)]
 
 
 def _pass_on_streams() -> None:

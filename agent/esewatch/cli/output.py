@@ -1,17 +1,13 @@
 """Output that cannot be written: which one, in one line."""
 
 import contextlib
-import errno
-import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
-
-_NO_ROOM: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -54,23 +50,3 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def drop_stdout() -> None:
-    """Throw away what standard output still holds: Python must not complain of it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def of_stdout(error: OSError) -> bool:
-    """True if it is of standard output. What that still holds is thrown away then.
-
-    It may hold nothing more; but whoever else finds no room to write names the file.
-    """
-    if error.filename is not None or sys.stdout is None:  # None: it was closed
-        return False
-    try:
-        sys.stdout.flush()
-    except OSError:
-        drop_stdout()
-        return True
-    return error.errno in _NO_ROOM

@@ -2,10 +2,10 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from esewatch.cli.help.parser import commands_of
+from esefiles.base.command_line import Command, commands_in
+from esewatch.cli.bundled import PROGRAMS, ask_for_commands, told_commands
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
@@ -30,57 +30,17 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser.set_defaults(function=print_completion)
 
 
-class Option(NamedTuple):
-    flag: str
-    help: str
-    choices: tuple[str, ...]
-    takes_value: bool
-
-
-class Command(NamedTuple):
-    """One command; `words` is empty for the program itself."""
-
-    words: str
-    help: str
-    below: tuple[str, ...]
-    """The commands below it, or the words that its argument may be."""
-    options: tuple[Option, ...]
-
-
 def print_completion(options: argparse.Namespace) -> int:
-    commands = list(_commands(options.command_line(), "", ""))
+    asked = {name: ask_for_commands(module) for name, (module, _) in PROGRAMS.items()}
+    commands = []
+    for each in commands_in(options.command_line()):
+        if each.words in asked:
+            commands += told_commands(asked[each.words], each)
+        else:
+            runbooks = Runbooks().names() if each.words == "runbook" else ()
+            commands.append(each._replace(below=(*each.below, *runbooks)))
     sys.stdout.write(_SCRIPTS[options.shell](commands))
     return 0
-
-
-def _commands(parser: argparse.ArgumentParser, words: str, help_: str) -> Iterator[Command]:
-    below = commands_of(parser)
-    helps = {
-        each.dest: each.help or ""
-        for action in parser._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for each in action._choices_actions
-    }
-    named = [
-        str(choice)
-        for action in parser._actions
-        if not action.option_strings and not below and action.choices
-        for choice in action.choices
-    ]
-    if words == "runbook":
-        named += Runbooks().names()
-    yield Command(words, help_, (*below, *named), tuple(_options(parser)))
-    for name, each in below.items():
-        yield from _commands(each, f"{words} {name}".strip(), helps.get(name, ""))
-
-
-def _options(parser: argparse.ArgumentParser) -> Iterator[Option]:
-    for action in parser._actions:
-        for flag in action.option_strings:
-            if flag.startswith("--"):
-                choices = tuple(map(str, action.choices or ()))
-                said = (action.help or "").split(";")[0] % {"prog": "esewatch"}
-                yield Option(flag, said, choices, action.nargs != 0)
 
 
 def _bash(commands: list[Command]) -> str:

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from esewatch.cli.help.parser import closest
+from esefiles.base.command_line import closest
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.model import EsewatchError
 
