@@ -10,8 +10,7 @@ from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.verdict import VERDICTS, Verdict
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.not_judged import basis, never_proven, never_proven_text
-from esewatch.config import DatabaseRule, Disks, LogFiles, Policy, Settings
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, Disks, LogFiles, Policy, Settings, default_settings
 from esewatch.fold.identity.identity import Tier
 from esewatch.fold.state.state import SourceState, State
 from tests.advice.window.test_garbage_collection import NTDS, cycles

@@ -11,7 +11,7 @@ import pytest
 
 from esewatch.cli import main
 from esewatch.cli.options import load_settings
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 
 
 @pytest.fixture

@@ -23,11 +23,12 @@ from esewatch.config import (
     Settings,
     Window,
     default_journal,
+    default_settings,
     policy_for,
     rule_for,
     window_for,
 )
-from esewatch.config.files import default_settings, dump, load
+from esewatch.config.files import dump, load
 from esewatch.model import ConfigError
 from tests.support.each import of_each
 

@@ -10,8 +10,7 @@ from esewatch.advice.advise import Judged, advise
 from esewatch.advice.history.derived import derived
 from esewatch.advice.history.history import History
 from esewatch.advice.judgement import Judgement
-from esewatch.config import DatabaseRule, Policy, Settings
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, Policy, Settings, default_settings
 from esewatch.daemon import advisor
 from esewatch.daemon.advisor import MOST, OLD_SECONDS, Advisor
 from esewatch.fold.commands import acknowledge

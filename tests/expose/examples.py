@@ -7,8 +7,7 @@ from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.verdict import Verdict
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.ratio import defrag_ratio
-from esewatch.config import Policy
-from esewatch.config.files import default_settings
+from esewatch.config import Policy, default_settings
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import (

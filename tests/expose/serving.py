@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from esewatch.advice.advise import advise
 from esewatch.advice.judgement import Judgement
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.daemon.publisher import PageCache
 from esewatch.expose.http.app import App
 from esewatch.expose.http.connection import Limits

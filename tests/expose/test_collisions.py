@@ -7,8 +7,7 @@ import pytest
 
 from esewatch.advice.base.staleness import stale_seconds
 from esewatch.advice.findings.scan_collisions import NAMED, colliding_scans, scans_in
-from esewatch.config import DatabaseRule, Settings
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import Database, Host, Instance, State, Transition

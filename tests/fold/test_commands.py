@@ -6,7 +6,7 @@ from esewatch.advice.base.finding import investigate
 from esewatch.advice.history.history import histories
 from esewatch.advice.history.pass_views import failed_tasks
 from esewatch.advice.history.surroundings import surroundings
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.metrics.snapshot import families
 from esewatch.fold.commands import Acknowledged, acknowledge, forget, succeed
 from esewatch.fold.databases.integrity import count_pages, io_errors, known_bad_pages

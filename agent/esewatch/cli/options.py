@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch.config import Settings, default_journal
-from esewatch.config.files import default_settings, load
+from esewatch.config import Settings, default_journal, default_settings
+from esewatch.config.files import load
 from esewatch.ese.dates import iso_time
 
 
@@ -91,15 +91,12 @@ def _own_journal(journal: Path, *, runs: bool) -> Path:
 
 
 def _writable(folder: Path) -> bool:
-    """True if the folder can be written, or made."""
     place = folder if folder.exists() else folder.parent
     return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
 
 
 def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
-    """Add the paths, at least one unless `least` is `*`, and options for facts missing in
-    the data.
-    """
+    """Add the paths, one or more unless `least` is `*`, and options for facts that inputs lack."""
     parser.add_argument("paths", nargs=least, metavar="PATH", help="files, directories or globs")
     parser.add_argument(
         "--computer", default="", metavar="NAME", help="computer of records that name none"

@@ -401,6 +401,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return remembered(functools.partial(_match, self))
 
 
+def default_settings(platform: str = sys.platform) -> Settings:
+    """The settings without a file: the sources of this machine, default policy."""
+    sources: list[SourceSettings] = [Disks(type="disks", name="disks-1")]
+    if platform == "win32":
+        sources += [
+            WindowsLog(type="windows_log", name="windows_log-1"),
+            WindowsCounters(type="windows_counters", name="windows_counters-1"),
+        ]
+    return Settings(sources=sources)
+
+
 MATCHED = 1024
 """Databases beyond `max_databases` whose match is remembered, such as those of SQL Server."""
 

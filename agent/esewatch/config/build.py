@@ -23,16 +23,18 @@ class Problems:
         self._found: list[tuple[int, str]] = []
 
     def add(self, line: int, place: str, text: str) -> None:
-        """Note that `text` is wrong at `place`."""
         self._found.append((line, f"{place}: {text}" if place else text))
 
+    def of(self, node: Node, text: str, below: str = "") -> None:
+        """Note that `text` is wrong of `node`, or of what is `below` it."""
+        self.add(node.line, node.place + below, text)
+
     def at(self, node: Node, allowed: str) -> None:
-        """Note that the value of `node` is not allowed there."""
-        self.add(node.line, node.place, f"found {node.found()}, allowed: {allowed}")
+        self.of(node, f"found {node.found()}, allowed: {allowed}")
 
     def hide(self, node: Node, allowed: str) -> None:
         """Like `at`, where the value may be a secret."""
-        self.add(node.line, node.place, f"found something else, allowed: {allowed}")
+        self.of(node, f"found something else, allowed: {allowed}")
 
     def lines(self, path: str) -> list[str]:
         """`path:line: place: text`, at most MAX_LINES of them and a count of the rest."""
@@ -56,10 +58,14 @@ def build(node: Node, hint: Any, problems: Problems) -> Any:
         return build(node, kinds[0], problems)
     if origin is Annotated and isinstance(args[1], Scalar):
         return _scalar(node, args[1], problems)
-    if origin is Annotated:
-        return _part_of(node, args[1], problems)
+    if origin is Annotated:  # some fields of a struct, as a dict
+        fields = _fields(node, args[1], problems)
+        return msgspec.UNSET if fields is None or msgspec.UNSET in fields.values() else fields
     if origin is Literal:
-        return _choice(node, args, problems)
+        if node.value in args:
+            return node.value
+        problems.at(node, ", ".join(args))
+        return msgspec.UNSET
     if origin is list:
         return _list(node, args[0], problems)
     if origin is dict:
@@ -77,16 +83,9 @@ def _scalar(node: Node, kind: Scalar, problems: Problems) -> Any:
     return msgspec.UNSET
 
 
-def _choice(node: Node, choices: tuple[str, ...], problems: Problems) -> Any:
-    if node.value in choices:
-        return node.value
-    problems.at(node, ", ".join(choices))
-    return msgspec.UNSET
-
-
 def _list(node: Node, hint: Any, problems: Problems) -> Any:
     """A list; a list of one text may be written as the text."""
-    of_texts = _is_text(hint)
+    of_texts = isinstance(_scalar_of(hint), Scalar) or get_origin(hint) is Literal
     items = [node] if of_texts and isinstance(node.value, str) else node.value
     if not isinstance(items, list):
         problems.at(node, "a list" if of_texts else "a list of: a mapping")
@@ -95,30 +94,19 @@ def _list(node: Node, hint: Any, problems: Problems) -> Any:
     return msgspec.UNSET if msgspec.UNSET in built else built
 
 
-def _is_text(hint: Any) -> bool:
-    if get_origin(hint) is Annotated:
-        return isinstance(get_args(hint)[1], Scalar)
-    return get_origin(hint) is Literal
+def _scalar_of(hint: Any) -> Any:
+    return get_args(hint)[1] if get_origin(hint) is Annotated else None
 
 
 def _dict(node: Node, hint: Any, problems: Problems) -> Any:
     if not isinstance(node.value, dict):
         # A name and its secret without a space behind the colon are one text.
-        (problems.hide if _is_secret(hint) else problems.at)(node, "a mapping")
+        scalar = _scalar_of(hint)
+        hides = isinstance(scalar, Scalar) and scalar.secret
+        (problems.hide if hides else problems.at)(node, "a mapping")
         return msgspec.UNSET
     built = {key: build(item, hint, problems) for key, item in node.value.items()}
     return msgspec.UNSET if msgspec.UNSET in built.values() else built
-
-
-def _is_secret(hint: Any) -> bool:
-    kinds = get_args(hint)[1:]
-    return any(isinstance(kind, Scalar) and kind.secret for kind in kinds)
-
-
-def _part_of(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any:
-    """Some fields of `struct`, as a dict."""
-    fields = _fields(node, struct, problems)
-    return msgspec.UNSET if fields is None or msgspec.UNSET in fields.values() else fields
 
 
 def _tagged(node: Node, structs: list[type[msgspec.Struct]], problems: Problems) -> Any:
@@ -136,7 +124,7 @@ def _tagged(node: Node, structs: list[type[msgspec.Struct]], problems: Problems)
             place = node.value[key].place
             problems.add(node.keys[key], place, _unknown(key, list(names)))
         if not unknown:
-            problems.add(node.line, node.place, f"missing key {quote('type')}")
+            problems.of(node, f"missing key {quote('type')}")
         return msgspec.UNSET
     if not isinstance(tag.value, str) or tag.value not in kinds:
         problems.at(tag, ", ".join(kinds))
@@ -155,7 +143,7 @@ def _struct(node: Node, struct: type[msgspec.Struct], problems: Problems) -> Any
     ]
     known = set(_names(struct))
     for name in missing if known.issuperset(node.keys) else ():
-        problems.add(node.line, node.place, f"missing key {quote(name)}")
+        problems.of(node, f"missing key {quote(name)}")
     if missing or msgspec.UNSET in fields.values():
         return msgspec.UNSET
     return struct(**fields)

@@ -69,7 +69,8 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 
 
 def time_intervals(windows: Mapping[str, Window]) -> list[dict[str, Any]]:
-    """The value of Alertmanager's key `time_intervals`."""
+    """The value of Alertmanager's key `time_intervals`. It compares the clock of a `location`, a
+    window lasts its duration: in nights in which clocks change an interval ends with the clock."""
     return [{"name": name, "time_intervals": _intervals(each)} for name, each in windows.items()]
 
 
@@ -77,20 +78,17 @@ def _intervals(window: Window) -> list[dict[str, Any]]:
     """One, or two where the window goes over midnight. Its end is rounded up to a minute."""
     start = window.start.hour * 60 + window.start.minute
     end = start + math.ceil(window.duration / 60)
+    days = [DAYS.index(day) for day in window.days]
     parts = [(start, min(end, _DAY_MINUTES)), (0, end - _DAY_MINUTES)]
     return [
         {
             "times": [{"start_time": _clock(first), "end_time": _clock(last)}],
-            "weekdays": [_WEEKDAYS[day] for day in _days(window, later)],
+            "weekdays": [_WEEKDAYS[each] for each in sorted((day + later) % 7 for day in days)],
             "location": window.timezone,
         }
         for later, (first, last) in enumerate(parts)
         if first < last
     ]
-
-
-def _days(window: Window, later: int) -> list[int]:
-    return sorted((DAYS.index(day) + later) % 7 for day in window.days)
 
 
 def _clock(minutes: int) -> str:

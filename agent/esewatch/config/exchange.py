@@ -1,11 +1,10 @@
 """`Get-MailboxDatabase | ConvertTo-Json` to the windows and databases of a configuration.
 
 Sources: Set-MailboxDatabase (MaintenanceSchedule, BackgroundDatabaseMaintenance) and
-Add-MailboxDatabaseCopy ("all copies of a database must use the same path"). Through a remote
-shell most values are text; on the server itself they are objects, which `-Depth` cuts short.
-A schedule is `StartDay.Hour:Minute [AM/PM]-EndDay.Hour:Minute [AM/PM]`, days by name, by their
-first letters or 0 to 6 from Sunday. Local objects have StartDay, StartHour, StartMinute and the
-same of End.
+Add-MailboxDatabaseCopy ("all copies of a database must use the same path"). Through a remote shell
+most values are text; on the server itself they are objects, which `-Depth` cuts short. A schedule
+is `StartDay.Hour:Minute [AM/PM]-EndDay.Hour:Minute [AM/PM]`, days by name, by their first letters
+or 0 to 6 from Sunday. Local objects have StartDay, StartHour, StartMinute and the same of End.
 """
 
 import datetime
@@ -223,12 +222,27 @@ def from_exchange(text: str, timezone: str | None) -> Imported:
             raise ConfigError(f"timezone: found {quote(timezone)}, allowed: {allowed}") from None
     imported = Imported()
     databases = []
+    remarks = imported.remarks
     for number, item in enumerate(_items(text), 1):
-        database = _database(item, number, imported.remarks)
-        if database is not None:
-            opening = _opening(item, database.name, imported.remarks)
-            database.window = _add_window(imported, opening, timezone or "UTC")
-            databases.append(database)
+        if not isinstance(item, dict):
+            remarks.append(f"item {number}: left out: not an object")
+            continue
+        if (database := _database(item, number, remarks)) is None:
+            continue
+        databases.append(database)
+        title = quote(database.name)
+        try:
+            slot = _opening(item, title, remarks)
+        except ScheduleError as error:
+            remarks.append(f"{title}: no window: {error}")
+            continue
+        database.window = slot.name
+        imported.windows[slot.name] = Window(
+            start=slot.clock,
+            duration=slot.minutes * 60.0,
+            days=list(slot.days),
+            timezone=timezone or "UTC",
+        )
     if not databases:
         raise ConfigError(
             "it has no mailbox database: objects with Name and EdbFilePath are expected"
@@ -254,13 +268,14 @@ def _items(text: str) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _database(item: object, number: int, remarks: list[str]) -> _Database | None:
-    if not isinstance(item, dict):
-        remarks.append(f"item {number}: left out: not an object")
-        return None
+def _database(item: Mapping[str, object], number: int, remarks: list[str]) -> _Database | None:
     name = _named(item.get("Name"))
     title = quote(name) if name else f"item {number}"
-    path = _PREFIX.sub(_kept_unc, _named(item.get("EdbFilePath"), "PathName"), count=1)
+    path = _PREFIX.sub(
+        lambda found: "\\\\" if found[0].upper().endswith("UNC\\") else "",
+        _named(item.get("EdbFilePath"), "PathName"),
+        count=1,
+    )
     if not path:
         remarks.append(f"{title}: left out: no EdbFilePath")
         return None
@@ -268,10 +283,6 @@ def _database(item: object, number: int, remarks: list[str]) -> _Database | None
         remarks.append(f"{title}: left out: {quote(path)} is not the path of a file")
         return None
     return _Database(name if _usable(name) else "", path, _servers(item, title, remarks))
-
-
-def _kept_unc(prefix: re.Match[str]) -> str:
-    return "\\\\" if prefix[0].upper().endswith("UNC\\") else ""
 
 
 def _named(value: object, key: str = "Name") -> str:
@@ -340,28 +351,21 @@ def _lags(value: object) -> Iterator[tuple[str, str]]:
             yield server, _named(lag) or (f"{seconds} s" if seconds else "")
 
 
-def _opening(item: object, name: str, remarks: list[str]) -> ScheduleSlot | None:
-    """The window of a database; of several the one that is open longest in a week."""
-    if not isinstance(item, dict):
-        return None
-    title = quote(name)
+def _opening(item: Mapping[str, object], title: str, remarks: list[str]) -> ScheduleSlot:
+    """The window of a database; of several the one that is open longest in a week. Raises
+    ScheduleError where it has none."""
     if str(item.get("BackgroundDatabaseMaintenance")).lower() == "true":
-        remarks.append(f"{title}: no window: background maintenance runs all the time")
-        return None
+        raise ScheduleError("background maintenance runs all the time")
     if _major(item.get("AdminDisplayVersion")) >= _NO_SCHEDULE_SINCE:
-        remarks.append(f"{title}: no window: Exchange 2013 and later ignore the schedule")
-        return None
+        raise ScheduleError("Exchange 2013 and later ignore the schedule")
     if "MaintenanceSchedule" not in item:
-        remarks.append(f"{title}: no window: no MaintenanceSchedule")
-        return None
+        raise ScheduleError("no MaintenanceSchedule")
     try:
         found = openings(item["MaintenanceSchedule"])
     except ScheduleError as error:
-        remarks.append(f"{title}: no window: MaintenanceSchedule: {error}")
-        return None
+        raise ScheduleError(f"MaintenanceSchedule: {error}") from None
     if not found:
-        remarks.append(f"{title}: no window: the schedule is empty or under 15 minutes")
-        return None
+        raise ScheduleError("the schedule is empty or under 15 minutes")
     if others := ", ".join(other.name for other in found[1:6]):
         more = ", ..." if len(found) > 6 else ""
         remarks.append(f"{title}: several windows: {found[0].name} is taken, not {others}{more}")
@@ -375,18 +379,6 @@ def _major(version: object) -> int:
         return major if isinstance(major, int) else 0
     found = _MAJOR.match(version) if isinstance(version, str) else None
     return int(found[1]) if found else 0
-
-
-def _add_window(imported: Imported, opening: ScheduleSlot | None, timezone: str) -> str | None:
-    if opening is None:
-        return None
-    imported.windows[opening.name] = Window(
-        start=opening.clock,
-        duration=opening.minutes * 60.0,
-        days=list(opening.days),
-        timezone=timezone,
-    )
-    return opening.name
 
 
 def _rules(databases: list[_Database], remarks: list[str]) -> list[DatabaseRule]:

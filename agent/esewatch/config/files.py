@@ -15,7 +15,6 @@ import yaml
 from esewatch.config import (
     FILE_SUFFIX,
     DatabaseRule,
-    Disks,
     Exporter,
     FileSource,
     Kafka,
@@ -23,8 +22,6 @@ from esewatch.config import (
     Policy,
     Settings,
     SourceSettings,
-    WindowsCounters,
-    WindowsLog,
 )
 from esewatch.config.build import Problems, build
 from esewatch.config.tree import MAX_BYTES, Node, TreeError, parse, quote
@@ -64,17 +61,6 @@ def refuse_named_pipe(path: str | Path) -> None:
         return
     if Path(path).is_fifo():
         raise OSError(errno.EINVAL, "it is a pipe, not a file", str(path))
-
-
-def default_settings(platform: str = sys.platform) -> Settings:
-    """The settings without a file: the sources of this machine, default policy."""
-    sources: list[SourceSettings] = [Disks(type="disks", name="disks-1")]
-    if platform == "win32":
-        sources += [
-            WindowsLog(type="windows_log", name="windows_log-1"),
-            WindowsCounters(type="windows_counters", name="windows_counters-1"),
-        ]
-    return Settings(sources=sources)
 
 
 def dump(settings: Settings) -> str:
@@ -159,11 +145,8 @@ def _plain(value: Any, hint: Any) -> Any:
 
 def check(tree: Node, settings: Settings, problems: Problems) -> None:
     """Add the problems that no single key shows. `settings` were built from `tree`."""
-    _source_names(tree, settings, problems)
-    _not_empty(tree, problems)
-    _client_keys(tree, problems)
-    _window_names(tree, settings, problems)
-    _logs_of_copies(tree, settings, problems)
+    _sources(tree, settings, problems)
+    _windows(tree, settings, problems)
     _pools(tree, problems)
     _aliases(tree, problems)
     _policies(tree, settings, problems)
@@ -179,40 +162,7 @@ def source_names(sources: Sequence[SourceSettings]) -> list[str]:
     return names
 
 
-def _source_names(tree: Node, settings: Settings, problems: Problems) -> None:
-    seen: set[str] = set()
-    for node, name in zip(_items(tree, "sources"), source_names(settings.sources), strict=True):
-        if name in seen:
-            problems.add(node.line, f"{node.place}.name", f"{quote(name)} names two sources")
-        seen.add(name)
-    for node, source in zip(_items(tree, "sources"), settings.sources, strict=True):
-        if isinstance(source, Kafka) and not _names_a_file(source.name):
-            problems.add(
-                node.line,
-                f"{node.place}.name",
-                f"found {quote(source.name)}, allowed: a part of a file name, as each partition"
-                " has a journal of that name",
-            )
-
-
-def _names_a_file(name: str) -> bool:
-    """As a part: 255 bytes are all of a name."""
-    barred = '/\\:*?"<>|' if sys.platform == "win32" else "/"
-    return not set(name) & set(barred) and len(name.encode()) <= 128
-
-
 _LISTS = ("path", "paths", "brokers", "topics")
-
-
-def _not_empty(tree: Node, problems: Problems) -> None:
-    """A source has a path (a broker, a topic) and a window has a day."""
-    sources = [_child(node, key) for node in _items(tree, "sources") for key in _LISTS]
-    windows = [_child(node, "days") for _, node in _entries(tree, "windows")]
-    for node in (*sources, *windows):
-        if node is not None and node.value == []:
-            problems.add(node.line, node.place, "found an empty list, allowed: one item or more")
-
-
 _OWN_KEYS = {
     "bootstrap.servers": "write it under brokers",
     "metadata.broker.list": "write it under brokers",
@@ -224,31 +174,46 @@ _OWN_KEYS = {
     "enable.partition.eof": "esewatch sets it",
     "isolation.level": "esewatch sets it",
 }
+"""Keys of a client of Kafka that are not the user's."""
 _SECRET_ENDS = ("password", "client.secret", "key.pem", "sasl.oauthbearer.config")
 
 
-def _client_keys(tree: Node, problems: Problems) -> None:
-    """Keys of a client of Kafka that are not the user's, and secrets that stand in the file."""
-    for source in _items(tree, "sources"):
-        for key, node in _entries(source, "client"):
+def _sources(tree: Node, settings: Settings, problems: Problems) -> None:
+    names = source_names(settings.sources)
+    nodes = _items(tree, "sources")
+    for number, (node, source) in enumerate(zip(nodes, settings.sources, strict=True)):
+        if (name := names[number]) in names[:number]:
+            problems.of(node, f"{quote(name)} names two sources", ".name")
+        if isinstance(source, Kafka) and not _names_a_file(source.name):
+            allowed = "a part of a file name, as each partition has a journal of that name"
+            problems.of(node, f"found {quote(source.name)}, allowed: {allowed}", ".name")
+        for key in _LISTS:
+            _not_empty(_child(node, key), problems)
+        for key, value in _entries(node, "client"):
             if key in _OWN_KEYS:
-                problems.add(node.line, node.place, f"not allowed here: {_OWN_KEYS[key]}")
+                problems.of(value, f"not allowed here: {_OWN_KEYS[key]}")
             elif key.endswith(_SECRET_ENDS):
-                problems.add(
-                    node.line,
-                    node.place,
-                    f"a secret is not allowed here: {key}_file names a file that begins with it",
-                )
-
-
-def _logs_of_copies(tree: Node, settings: Settings, problems: Problems) -> None:
-    for node, source in zip(_items(tree, "sources"), settings.sources, strict=True):
+                instead = f"{key}_file names a file that begins with it"
+                problems.of(value, f"a secret is not allowed here: {instead}")
         logs = _child(node, "logs")
         if logs is not None and isinstance(source, PageScan) and source.check == "pages":
-            problems.add(logs.line, logs.place, "is used only with check: recovery or check: deep")
+            problems.of(logs, "is used only with check: recovery or check: deep")
 
 
-def _window_names(tree: Node, settings: Settings, problems: Problems) -> None:
+def _names_a_file(name: str) -> bool:
+    """As a part: 255 bytes are all of a name."""
+    barred = '/\\:*?"<>|' if sys.platform == "win32" else "/"
+    return not set(name) & set(barred) and len(name.encode()) <= 128
+
+
+def _not_empty(node: Node | None, problems: Problems) -> None:
+    if node is not None and node.value == []:
+        problems.of(node, "found an empty list, allowed: one item or more")
+
+
+def _windows(tree: Node, settings: Settings, problems: Problems) -> None:
+    for _, node in _entries(tree, "windows"):
+        _not_empty(_child(node, "days"), problems)
     for node in (*_items(tree, "sources"), *_items(tree, "databases")):
         window = _child(node, "window")
         if window is not None and window.value is not None and window.value not in settings.windows:
@@ -258,15 +223,11 @@ def _window_names(tree: Node, settings: Settings, problems: Problems) -> None:
 def _pools(tree: Node, problems: Problems) -> None:
     seen: dict[str, str] = {}
     for pool, node in _entries(tree, "pools"):
-        devices = node.value if isinstance(node.value, list) else [node]
-        for device in devices:
-            if not isinstance(device.value, str):
-                continue
-            other = seen.setdefault(device.value, pool)
-            if other != pool:
-                problems.add(
-                    device.line, device.place, f"{device.found()} is in pool {quote(other)} too"
-                )
+        for device in node.value if isinstance(node.value, list) else [node]:
+            if isinstance(device.value, str):
+                other = seen.setdefault(device.value, pool)
+                if other != pool:
+                    problems.of(device, f"{device.found()} is in pool {quote(other)} too")
 
 
 def _aliases(tree: Node, problems: Problems) -> None:
@@ -274,10 +235,10 @@ def _aliases(tree: Node, problems: Problems) -> None:
     seen: dict[str, str] = {}
     for alias, node in _entries(tree, "computers"):
         if (other := seen.setdefault(alias.lower(), alias)) != alias:
-            problems.add(node.line, node.place, f"the same alias as {quote(other)}")
+            problems.of(node, f"the same alias as {quote(other)}")
     for _, node in _entries(tree, "computers"):
         if isinstance(node.value, str) and node.value.lower() in seen:
-            problems.add(node.line, node.place, f"{node.found()} is an alias itself")
+            problems.of(node, f"{node.found()} is an alias itself")
 
 
 def _policies(tree: Node, settings: Settings, problems: Problems) -> None:
@@ -287,25 +248,15 @@ def _policies(tree: Node, settings: Settings, problems: Problems) -> None:
     for node, rule in zip(_items(tree, "databases"), settings.databases, strict=True):
         policy = _child(node, "policy")
         if policy is not None and rule.policy:
-            _only_general(policy, problems)
+            if (silent := _child(policy, "silent_after")) is not None:
+                problems.of(silent, "is of computers, not of databases: write it under policy")
             _ratios(policy, msgspec.structs.replace(settings.policy, **rule.policy), problems)
 
 
-def _only_general(policy: Node, problems: Problems) -> None:
-    silent = _child(policy, "silent_after")
-    if silent is not None:
-        problems.add(
-            silent.line, silent.place, "is of computers, not of databases: write it under policy"
-        )
-
-
 def _ratios(node: Node, policy: Policy, problems: Problems) -> None:
-    if policy.ratio_low >= policy.ratio_high:
-        problems.add(
-            node.line,
-            node.place,
-            f"ratio_low {policy.ratio_low:g} is not below ratio_high {policy.ratio_high:g}",
-        )
+    low, high = policy.ratio_low, policy.ratio_high
+    if low >= high:
+        problems.of(node, f"ratio_low {low:g} is not below ratio_high {high:g}")
 
 
 def _child(node: Node, key: str) -> Node | None:

@@ -95,8 +95,6 @@ def _explain(error: yaml.MarkedYAMLError) -> tuple[int, str]:
 
 
 class _Builder:
-    """Reads the event stream of one document."""
-
     def __init__(self, text: str) -> None:
         self._loader = yaml.SafeLoader(text)
         self._events = iter(self._loader.get_event, None)

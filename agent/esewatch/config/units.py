@@ -31,14 +31,6 @@ class Scalar(NamedTuple):
     """No message may quote the value."""
 
 
-def _parse_patience(text: str) -> float:
-    return math.inf if text == "never" else parse_duration(text)
-
-
-def _show_patience(seconds: float) -> str:
-    return "never" if math.isinf(seconds) else show_duration(seconds)
-
-
 def parse_clock(text: str) -> datetime.time:
     """The time of day `01:00`, 24 hours."""
     match = _CLOCK.fullmatch(text)
@@ -150,7 +142,11 @@ PositiveDuration = Annotated[
 ]
 Patience = Annotated[
     float,
-    Scalar("a duration such as 14d, 4h or 1h30m, or never", _parse_patience, _show_patience),
+    Scalar(
+        "a duration such as 14d, 4h or 1h30m, or never",
+        lambda text: math.inf if text == "never" else parse_duration(text),
+        lambda seconds: "never" if math.isinf(seconds) else show_duration(seconds),
+    ),
 ]
 """Infinite: `never`."""
 WindowLength = Annotated[

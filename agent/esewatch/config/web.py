@@ -13,7 +13,7 @@ import msgspec
 from esewatch.config.build import Problems, build
 from esewatch.config.files import read_tree
 from esewatch.config.tree import Node
-from esewatch.config.units import Count, Scalar, Text, text_that
+from esewatch.config.units import Count, Scalar, Text, TrueFalse, text_that
 from esewatch.model import ConfigError
 
 MAX_COST = 15
@@ -58,12 +58,6 @@ Cipher = Literal[
 _UNVERIFIED = ("RequestClientCert", "RequireAnyClientCert", "RequireClientCert")
 
 
-def _parse_flag(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(text)
-    return text == "true"
-
-
 def _interval(text: str) -> float:
     """Seconds of a duration as Go writes it."""
     if text != "0" and not _INTERVAL.fullmatch(text):
@@ -79,7 +73,6 @@ def _bcrypt(text: str) -> str:
 
 
 _HEADER = text_that(lambda text: len(text) <= 4096 and text.isascii() and text.isprintable())
-Flag = Annotated[bool, Scalar("true or false", _parse_flag, bool)]
 HeaderText = Annotated[str, Scalar("one line of ASCII text", _HEADER, str)]
 Hash = Annotated[
     str, Scalar(f"a bcrypt hash, $2y$10$..., of cost 4 to {MAX_COST}", _bcrypt, str, secret=True)
@@ -110,7 +103,7 @@ class TlsServer(msgspec.Struct, frozen=True, kw_only=True):
     max_version: Version = "TLS13"
     cipher_suites: list[Cipher] = []
     """For TLS 1.2; empty: Python's choice. Those of TLS 1.3 cannot be chosen, as in Go."""
-    prefer_server_cipher_suites: Flag = True
+    prefer_server_cipher_suites: TrueFalse = True
     curve_preferences: list[Curve] = []
 
 
@@ -139,7 +132,7 @@ class Headers(msgspec.Struct, frozen=True, kw_only=True):
 class HttpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """`http_server_config`."""
 
-    http2: Flag = False
+    http2: TrueFalse = False
     """Accepted and ignored: HTTP/1.1 is served."""
     headers: Headers = Headers()
 
@@ -202,8 +195,7 @@ def _check_tls(tree: Node, tls: TlsServer | None, problems: Problems) -> None:
 
     def refuse(key: str, text: str) -> None:
         assert isinstance(node.value, dict)
-        item = node.value.get(key, node)
-        problems.add(item.line, item.place, text)
+        problems.of(node.value.get(key, node), text)
 
     if tls.client_auth_type in _UNVERIFIED:
         refuse(
@@ -236,10 +228,10 @@ def _check_users(tree: Node, problems: Problems) -> None:
         if not name or ":" in name or not name.isprintable():
             problems.add(node.line, users.place, "a name must not be empty or have a colon in it")
         elif node.value is None:
-            problems.add(node.line, node.place, "found nothing, allowed: a bcrypt hash")
+            problems.of(node, "found nothing, allowed: a bcrypt hash")
 
 
 def _check_rate(tree: Node, limit: RateLimit, problems: Problems) -> None:
     if limit.interval and not limit.burst and isinstance(tree.value, dict):
         node = tree.value["rate_limit"]
-        problems.add(node.line, node.place, "a burst of 0 lets nobody in; name one of 1 or more")
+        problems.of(node, "a burst of 0 lets nobody in; name one of 1 or more")

@@ -1,4 +1,4 @@
-"""Health of the agent itself: commits of its journal, reloads of its configuration."""
+"""Health of the agent itself: commits of its journal, reloads, internal errors."""
 
 import logging
 import time
@@ -91,7 +91,8 @@ FIRST_PAUSE = 1.0
 
 
 class InternalErrors:
-    """Counts internal errors by the part that failed, in `counts`."""
+    """Counts internal errors by the part that failed, in `counts`. Each costs that part, is logged,
+    and is retried, in a row at longer and longer intervals."""
 
     def __init__(self, counts: dict[Part, int]) -> None:
         self.counts = counts
@@ -128,7 +129,6 @@ class InternalErrors:
 
     @contextmanager
     def held(self, part: Part) -> Iterator[None]:
-        """Context manager around code that may fail: no exception leaves it."""
         try:
             yield
         except Exception as error:

@@ -296,7 +296,11 @@ class Daemon:
             if brings or self._news(source, batch):
                 read = True
                 self._shared.answered = self._shared.answered or bool(batch.records or batch.folded)
-                self._note_progress(source.name, batch)
+                readings = self._shared.first_readings
+                if batch.caught_up or not self._shared.folder.state.sources[source.name].baseline:
+                    readings.end(source.name)
+                else:
+                    readings.note(source.name, batch)
                 self._take(source.name, batch)
                 if stored := self._try_commit():
                     self._starts.got_on(source.name)
@@ -305,12 +309,6 @@ class Daemon:
                 self._polls[source.name] = poll
                 return True
         return read
-
-    def _note_progress(self, name: str, batch: Batch) -> None:
-        if batch.caught_up or not self._shared.folder.state.sources[name].baseline:
-            self._shared.first_readings.end(name)
-        else:
-            self._shared.first_readings.note(name, batch)
 
     def _take(self, name: str, batch: Batch) -> None:
         for piece in batch.unreadable:

@@ -1,4 +1,4 @@
-"""The published snapshot, and requests from outside: snapshots, pages, commands."""
+"""The published snapshot: when it is made, its pages, and commands from outside."""
 
 import threading
 import time
@@ -100,8 +100,6 @@ NEVER = float("-inf")
 
 
 class SnapshotSchedule:
-    """Knows when the last snapshot was made and what it cost."""
-
     def __init__(self) -> None:
         self._made = NEVER
         self._cost = 0.0
@@ -116,7 +114,6 @@ class SnapshotSchedule:
 
     @property
     def due_in_a_stream(self) -> bool:
-        """True if a snapshot is due while there is more to read."""
         return time.monotonic() - self._made >= max(PAUSE_SECONDS, SHARE * self._cost)
 
     def due(self, *, more: bool) -> bool:
@@ -180,7 +177,6 @@ class Publisher:
             self.publish()
 
     def publish(self) -> None:
-        """Make a snapshot and swap it in."""
         with self._publishing, self.schedule.making(), self._shared.internal_errors.held("other"):
             self.snapshot = self._make_snapshot()
             self._ready = not self._waiting
@@ -255,7 +251,6 @@ class Publisher:
         return False, f"no source can be read{': ' if reasons else ''}{reasons}"
 
     def overview(self) -> Overview:
-        """Return the figures of the status page, made once for each snapshot."""
         with self._shared.lock:
             return self._now_shown().overview
 
@@ -277,7 +272,6 @@ class Publisher:
 
     @property
     def external_url(self) -> str:
-        """The address of its pages."""
         return self._shared.health.external_url
 
     @external_url.setter

@@ -1,4 +1,8 @@
-"""Queue of reloaded settings, from the thread that read them to the loop that applies them."""
+"""Reloaded settings: what changes with them, and their way to the loop that applies them.
+
+A position belongs to what is read, not to the name of the source: a source that is renamed (or
+renumbered, because one was added before it) continues with the positions of the old name.
+"""
 
 import hashlib
 import threading
@@ -81,7 +85,6 @@ def predecessors(wanted: Mapping[str, str], known: Mapping[str, str]) -> dict[st
 
 
 def moves(origins: Mapping[str, str], positions: Positions) -> Moves:
-    """The changes that let `positions` follow their sources; `origins` as of `predecessors`."""
     renamed = {name: origin for name, origin in origins.items() if name != origin}
     changes: Moves = {}
     for name in {*renamed, *renamed.values()} - {""}:
@@ -187,5 +190,4 @@ class ReloadQueue:
         self._answer.set()
 
     def close(self) -> None:
-        """Refuse all settings from now on."""
         self._closed = True

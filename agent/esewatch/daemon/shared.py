@@ -1,4 +1,7 @@
-"""The state of the daemon, which the reading thread changes and the publisher shows."""
+"""The state of the daemon, which the reading thread changes and the publisher shows.
+
+Sources may keep states of their own, one for each partition; all together are one view.
+"""
 
 import logging
 import threading
@@ -35,6 +38,12 @@ class KeepsFolders(Protocol):
         """Last time a damaged journal of its own was set aside, None for never."""
 
 
+_TABLES = (
+    "sources", "hosts", "channels", "instances", "devices", "sql_databases", "stated",
+    "stated_instances", "dropped",
+)  # fmt: skip
+
+
 def together(states: Sequence[State]) -> State:
     """The union of the states: it has their entities, and is not to be folded into.
 
@@ -46,15 +55,8 @@ def together(states: Sequence[State]) -> State:
         return states[0]
     whole = State()
     for state in sorted(states, key=_heard):
-        whole.sources |= state.sources
-        whole.hosts |= state.hosts
-        whole.channels |= state.channels
-        whole.instances |= state.instances
-        whole.devices |= state.devices
-        whole.sql_databases |= state.sql_databases
-        whole.stated |= state.stated
-        whole.stated_instances |= state.stated_instances
-        whole.dropped |= state.dropped
+        for table in _TABLES:
+            getattr(whole, table).update(getattr(state, table))
         whole.databases_dropped += state.databases_dropped
         if whole.databases.keys().isdisjoint(state.databases):
             whole.databases |= state.databases
@@ -207,5 +209,4 @@ class Shared:
 
 
 def hides_databases(state: State) -> bool:
-    """True while the first reading of a new journal is not done."""
     return any(source.hides_databases for source in state.sources.values())

@@ -19,17 +19,7 @@ import msgspec
 from esefiles.base import crash, names
 from esewatch import packing
 from esewatch.fold.identity.entities import Entity
-from esewatch.fold.state.checkdb_results import SqlDatabase
-from esewatch.fold.state.state import (
-    Channel,
-    Database,
-    Device,
-    Host,
-    Instance,
-    SourceState,
-    State,
-    Stated,
-)
+from esewatch.fold.state.state import Instance, SourceState, State
 from esewatch.journal.files import (
     LockedError,
     identity,
@@ -41,11 +31,13 @@ from esewatch.journal.files import (
     take_lock,
 )
 from esewatch.journal.rows import (
+    TABLES,
     Row,
     RowKey,
     checksum,
     earlier_life,
     every_row,
+    key_of,
     replace,
     rows_of,
     salvage,
@@ -77,19 +69,8 @@ CREATE TABLE position (
 ) WITHOUT ROWID;
 """
 
-_TYPES: dict[str, type[msgspec.Struct | bytes]] = {
-    "source": SourceState,
-    "host": Host,
-    "channel": Channel,
-    "instance": Instance,
-    "days": bytes,
-    "device": Device,
-    "database": Database,
-    "sql_database": SqlDatabase,
-    "stated": Stated,
-    "stated_instance": Stated,
-}
-
+_DAMAGE = ("malformed", "not a database", "unsupported file format")
+"""Words by which SQLite tells of a damaged file."""
 _DROPPED: Any = tuple[int, dict[str, int]]
 
 Positions = dict[str, dict[str, bytes]]
@@ -136,7 +117,6 @@ class Journal:
 
     @property
     def lock(self) -> IO[bytes]:
-        """The lock beside the file."""
         return self._lock
 
     @property
@@ -160,7 +140,8 @@ class Journal:
         try:
             return self._connect()
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            said = str(error).lower()
+            if not any(each in said for each in _DAMAGE):
                 raise JournalError(f"{self.path}: cannot open the journal: {error}") from error
             if not self._mend:
                 raise JournalError(
@@ -245,32 +226,23 @@ class Journal:
         """State and positions of the last commit; empty ones for a new journal. Raises JournalError
         when a row cannot be decoded."""
         state = State()
-        tables: dict[str, dict[Any, Any]] = {
-            "source": state.sources,
-            "host": state.hosts,
-            "channel": state.channels,
-            "instance": state.instances,
-            "days": {},
-            "device": state.devices,
-            "database": state.databases,
-            "sql_database": state.sql_databases,
-            "stated": state.stated,
-            "stated_instance": state.stated_instances,
-        }
+        days: dict[tuple[str, str], bytes] = {}
         try:
             for kind, first, second, value in self._rows_of("entity", "kind, first, second"):
                 if kind == "dropped":
                     state.databases_dropped, state.dropped = packing.unpack(value, _DROPPED)
-                    continue
-                if kind == "recent":
+                elif kind == "recent":
                     rows = packing.unpack(value, bytearray)
                     state.recent.setdefault(first, {})[int(second)] = rows
-                    continue
-                entity = packing.unpack(value, _TYPES[kind])
-                if isinstance(entity, Instance) and not entity.life:
-                    entity.life = earlier_life(value)
-                tables[kind][first if kind in {"source", "host"} else (first, second)] = entity
-            for key, older in tables["days"].items():
+                elif kind == "days":
+                    days[first, second] = packing.unpack(value, bytes)
+                else:
+                    table, its_type = TABLES[kind]
+                    entity = packing.unpack(value, its_type)
+                    if isinstance(entity, Instance) and not entity.life:
+                        entity.life = earlier_life(value)
+                    getattr(state, table)[key_of(kind, first, second)] = entity
+            for key, older in days.items():
                 state.instances[key].days[:0] = older
         except (sqlite3.Error, msgspec.MsgspecError, KeyError, ValueError, TypeError) as error:
             raise JournalError(f"{self.path}: the journal cannot be read: {error}") from error
@@ -395,8 +367,3 @@ class Journal:
     def close(self) -> None:
         self._db.close()
         self._let_go()
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    text = str(error).lower()
-    return any(each in text for each in ("malformed", "not a database", "unsupported file format"))

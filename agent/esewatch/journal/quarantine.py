@@ -1,7 +1,9 @@
-"""Quarantine of records that could not be processed, for the developer: JSON lines in a file.
+"""Records that could not be processed, and those that end the process again and again.
 
-The file lies beside the journal and is bounded: the first records show the cause, those for
-which there is no more room are only counted.
+The first are kept for the developer, as JSON lines in a file beside the journal. It is bounded: the
+first records show the cause, those for which there is no more room are only counted. For the others
+the lock file of the journal has a note of what is being read, which outlives the process, not the
+machine. After an end in good order its first line is empty, and the next start notes nothing.
 """
 
 import contextlib
@@ -131,7 +133,6 @@ class Starts:
         self._say(source)
 
     def end(self) -> None:
-        """Note an end in good order."""
         self._put(b"")
 
     def _say(self, source: str, record: str = "") -> None:

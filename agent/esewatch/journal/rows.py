@@ -13,12 +13,36 @@ from esefiles.base import names
 from esewatch import packing
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.state import rollups
-from esewatch.fold.state.state import Lived, SourceState, State
+from esewatch.fold.state.checkdb_results import SqlDatabase
+from esewatch.fold.state.state import (
+    Channel,
+    Database,
+    Device,
+    Host,
+    Instance,
+    Lived,
+    SourceState,
+    State,
+    Stated,
+)
 
 Row = tuple[str, str, str, bytes, int]
 """(table, first key, second key, value, checksum)."""
 RowKey = tuple[str, ...]
 """Table of the file, and the columns of its key."""
+TABLES: Mapping[str, tuple[str, type[msgspec.Struct]]] = {
+    "source": ("sources", SourceState),
+    "host": ("hosts", Host),
+    "channel": ("channels", Channel),
+    "instance": ("instances", Instance),
+    "device": ("devices", Device),
+    "database": ("databases", Database),
+    "sql_database": ("sql_databases", SqlDatabase),
+    "stated": ("stated", Stated),
+    "stated_instance": ("stated_instances", Stated),
+}
+"""Kind of row -> its table in the state, and what it is. Others are `days`, those of an instance
+but the newest, `recent` and `dropped`."""
 _KEYS = {"entity": "kind, first, second", "position": "source, file"}
 
 
@@ -48,30 +72,21 @@ def rows_of(
 
 
 def _entity(state: State, kind: str, first: str, second: str) -> object | None:
-    if kind == "source":
-        return state.sources.get(first)
-    if kind == "host":
-        return state.hosts.get(first)
-    if kind == "channel":
-        return state.channels.get((first, second))
-    if kind in {"instance", "days"}:
-        instance = state.instances.get((first, second))
-        if instance is None or kind == "days":
-            return rollups.older(instance.days) if instance is not None else None
-        return msgspec.structs.replace(instance, days=rollups.newest(instance.days))
-    if kind == "device":
-        return state.devices.get((first, second))
-    if kind == "database":
-        return state.databases.get((first, second))
+    if kind == "dropped":
+        return (state.databases_dropped, state.dropped)
     if kind == "recent":
         return state.recent.get(first, {}).get(int(second))
-    if kind == "stated":
-        return state.stated.get((first, second))
-    if kind == "stated_instance":
-        return state.stated_instances.get((first, second))
-    if kind == "sql_database":
-        return state.sql_databases.get((first, second))
-    return (state.databases_dropped, state.dropped)
+    table, _ = TABLES["instance" if kind == "days" else kind]
+    entity: object | None = getattr(state, table).get(key_of(kind, first, second))
+    if not isinstance(entity, Instance):
+        return entity
+    if kind == "days":
+        return rollups.older(entity.days)
+    return msgspec.structs.replace(entity, days=rollups.newest(entity.days))
+
+
+def key_of(kind: str, first: str, second: str) -> str | tuple[str, str]:
+    return first if kind in {"source", "host"} else (first, second)
 
 
 class _EarlierLife(msgspec.Struct):
@@ -89,7 +104,6 @@ def earlier_life(value: bytes) -> list[Lived]:
 
 
 def checksum(row: Sequence[Any]) -> int:
-    """Checksum over the keys and the value of a row."""
     *keys, value = row
     return zlib.crc32(value, zlib.crc32("\0".join(keys).encode("utf-8", "surrogatepass")))
 

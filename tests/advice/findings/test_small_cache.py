@@ -9,8 +9,7 @@ import pytest
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.findings.small_cache import small_caches
 from esewatch.advice.history.history import History
-from esewatch.config import DatabaseRule
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, default_settings
 from esewatch.fold.state.state import Host, Instance, Level, State, series
 
 NOW = 1_182_384_840.0

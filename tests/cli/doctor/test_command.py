@@ -17,7 +17,7 @@ from eselab.logs.binary.binary_log import SINGLE, Entry
 from esewatch.cli import main
 from esewatch.cli.doctor import command as doctor
 from esewatch.cli.doctor.known_state import Looks, look_all, within
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.http.web import WebConfiguration
 from tests.cli.doctor_site import DATABASES, DAY, HOUR, SOURCES, Site
 from tests.expose.serving import serving

@@ -22,7 +22,7 @@ def test_every_script_names_all_commands_and_options_of_theirs(
 ) -> None:
     text = script(shell, capsys)
     assert set(MODULES) <= {word.strip("\"'(),;") for word in text.replace("=", " ").split()}
-    for option in ("config.file", "web.listen-address", "since", "throttle-ms"):
+    for option in ("config.file", "web.listen-address", "since", "throttle-ms", "seconds"):
         assert option in text
 
 
@@ -48,6 +48,9 @@ def test_bash_offers_commands_options_and_values(capsys: pytest.CaptureFixture[s
     assert ask_bash(text, "esewatch", "config", "sh") == {"show"}
     assert ask_bash(text, "esewatch", "config", "show", "--conf") == {"--config.file"}
     assert ask_bash(text, "esewatch", "completion", "f") == {"fish"}
+    assert ask_bash(text, "esewatch", "demo", "--se") == {"--seed", "--seconds"}
+    assert ask_bash(text, "esewatch", "engine", "ch") == {"check"}
+    assert ask_bash(text, "esewatch", "lab", "list", "--format", "''") == {"text", "json"}
     assert ask_bash(text, "esewatch", "runbook", "EseKn") == {"EseKnownBadPage"}
 
 

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.advice_json import advice_object
 from esewatch.expose.http.app import PAGES_AT_ONCE
 from esewatch.expose.http.connection import Limits

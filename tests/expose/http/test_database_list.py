@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.http.database_list import (
     COLUMNS,
     ROWS,

@@ -6,7 +6,7 @@ import pytest
 from esewatch.advice.advise import advise
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.pages.database_table import (
     computer_link,
     database_link,

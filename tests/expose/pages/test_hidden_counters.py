@@ -1,6 +1,6 @@
 """Hidden counters: one set of commands for all computers that need the same."""
 
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.pages.hidden_counters import MAX_NAMED, Hidden, grouped
 from esewatch.expose.pages.overview import overview
 from esewatch.fold.state.state import Database, Host, State

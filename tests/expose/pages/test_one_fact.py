@@ -20,7 +20,7 @@ from esewatch.advice.base.finding import (
     scan_off,
     scan_stalled,
 )
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.daemon.publisher import PageCache
 from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import render_database

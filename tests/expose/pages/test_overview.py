@@ -10,8 +10,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.verdict import HEALTHY
 from esewatch.advice.judgement import Judgement
-from esewatch.config import DatabaseRule, Policy, Settings
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, Policy, Settings, default_settings
 from esewatch.expose.formatting import MAX_TEXT, iso_time
 from esewatch.expose.http.database_list import overview_json
 from esewatch.expose.pages.overview import DatabaseFigures, Overview, overview

@@ -17,8 +17,7 @@ from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.evidence import Evidence
 from esewatch.advice.window.window import WindowAdvice
-from esewatch.config import DatabaseRule, Settings
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.daemon.publisher import PageCache
 from esewatch.expose.formatting import (
     age_text,

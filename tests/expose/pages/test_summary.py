@@ -11,8 +11,7 @@ from esewatch.advice.base.finding import Finding, not_heard
 from esewatch.advice.blind_places import Blind, blind_places
 from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.judgement import Judgement
-from esewatch.config import DatabaseRule, Policy, Settings
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, Policy, Settings, default_settings
 from esewatch.expose.http.database_list import overview_json
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.pages.overview import DatabaseFigures, overview

@@ -1,4 +1,4 @@
-"""Errors of the engine by instance: each event from its strings, and whose they are."""
+"""Errors of the engine by instance, and errors that nothing explains: whose, and until when."""
 
 import msgspec
 import pytest
@@ -221,3 +221,51 @@ def test_what_was_dealt_with_is_not_open_and_what_comes_later_is() -> None:
 
 def test_a_storm_of_errors_is_bounded() -> None:
     assert open_of(*(logged(481, at) for at in range(200))) == {"io": 64}
+
+
+WEB_CACHE = "C:\\Users\\u\\WebCache\\WebCacheV01.dat"
+UNHEARD_OF = 699
+BAD_PAGE = ("188416", "8192", "-1018", "[1]", "[2]", "22")
+
+
+def logged_error(event_id: int, time: float, path: str, *more: str) -> Event:
+    """An error of the instance of a web cache, which has none of our databases."""
+    decoded = event_from_strings(
+        provider="ESENT",
+        event_id=event_id,
+        strings=["taskhostw", "912", "WebCacheLocal: ", path, *more],
+        time=EPOCH + time,
+        computer="EX01",
+        channel="Application",
+        level="error",
+    )
+    assert decoded is not None
+    return decoded
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_errors_that_named_a_database_are_forgotten_with_it_in_whatever_order_they_came(
+    late: bool,
+) -> None:
+    of_cache = [
+        logged_error(474, 0, WEB_CACHE, *BAD_PAGE),
+        logged_error(UNHEARD_OF, 9, WEB_CACHE, "-1206"),
+    ]
+    folder = folder_of([event(700, 0), *(reversed(of_cache) if late else of_cache)])
+    assert len(folder.state.databases) == 2
+    folder.changed.clear()
+
+    folder.expire(EPOCH + 91 * DAY)
+    state = folder.state
+    assert len(state.databases) == 1
+    assert [each for each in state.databases.values() if each.unexplained] == []
+    assert [each for each in state.instances.values() if each.unexplained] == []
+    assert [each for each in state.hosts.values() if each.unexplained] == []
+    assert (("instance", "ex01", "webcachelocal") in folder.changed) == late
+
+
+def test_errors_that_named_another_database_stay() -> None:
+    other = logged_error(UNHEARD_OF, 5, "D:\\other.edb", "-1206")
+    folder = folder_of([other, logged_error(474, 0, WEB_CACHE, *BAD_PAGE), event(700, 0)])
+    folder.expire(EPOCH + 91 * DAY)
+    assert UNHEARD_OF in folder.state.instances["ex01", "webcachelocal"].unexplained

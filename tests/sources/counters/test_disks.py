@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from esefiles.base.block_devices import BlockDevices
-from esewatch.config import DatabaseRule, Settings
-from esewatch.config.files import default_settings
+from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.ese.volumes import volume_of
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW
 from esewatch.fold.folder import Folder

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from esewatch.config import DatabaseRule, Settings
-from esewatch.config.files import default_settings, load
+from esewatch.config import DatabaseRule, Settings, default_settings
+from esewatch.config.files import load
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.counters import volume_levels
 from esewatch.fold.state.state import State

@@ -15,7 +15,7 @@ from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.history.ledger import Deadline
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import ACTIONS, REASONS, WindowAdvice
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.metrics.collectors.advice_families import advice_families
 from esewatch.expose.metrics.rows.metric_catalogue import ADVICE
 from esewatch.fold.state.state import Instance, State, Stated

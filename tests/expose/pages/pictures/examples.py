@@ -11,9 +11,8 @@ from esewatch.advice.history.history import History, as_copy
 from esewatch.advice.history.ledger import ledgers
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import window_advice
-from esewatch.config import Policy, Window
+from esewatch.config import Policy, Window, default_settings
 from esewatch.config.calendar import next_opening
-from esewatch.config.files import default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.fold.instances.backups import Backup
 from esewatch.fold.passes.runs import Run

@@ -15,8 +15,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import not_heard
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.history.history import History, histories
-from esewatch.config import DAYS, Policy, Window
-from esewatch.config.files import default_settings
+from esewatch.config import DAYS, Policy, Window, default_settings
 from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.pictures import Pictures, pictures
 from esewatch.expose.pages.pictures.nights import KINDS, nights

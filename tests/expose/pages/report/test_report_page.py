@@ -11,7 +11,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding, not_heard
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.window.window import WindowAdvice
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.formatting import time_tag
 from esewatch.expose.pages.report.database_pages import Advised
 from esewatch.expose.pages.report.report_page import (

@@ -8,7 +8,7 @@ from esewatch.advice.base.finding import FINDINGS, RISKS, Cause, Finding, Findin
 from esewatch.advice.blind_places import MISSING
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.forecast.verdict import blind_computers
-from esewatch.config.files import default_settings
+from esewatch.config import default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.expose.pages.runbooks.runbook_links import runbook_links
