@@ -73,19 +73,15 @@ def command_line(command: str = "") -> argparse.ArgumentParser:
     return parser
 
 
-def _open_closed_streams() -> None:
-    """In the place of streams that the caller has closed (`>&-`): writing data to standard output
-    fails, as it would where it was not closed but cannot be written."""
+def _prepare_streams() -> None:
+    """Open those that the caller has closed (`>&-`): writing data to standard output fails, as it
+    would where it was not closed but cannot be written. Paths and names of the data are printed
+    whatever the terminal's locale is."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
             setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-
-
-def _speak_utf_8() -> None:
-    """Paths and names of the data are printed whatever the terminal's locale is."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+        if name != "stdin" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
@@ -96,8 +92,7 @@ def _failed(error: Exception | str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    _open_closed_streams()
-    _speak_utf_8()
+    _prepare_streams()
     if arguments is None:
         crash.install()
     words = list(sys.argv[1:] if arguments is None else arguments)

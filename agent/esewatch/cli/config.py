@@ -20,6 +20,7 @@ from esewatch.cli.options import (
     load_settings,
     run_command,
 )
+from esewatch.cli.output import tell
 from esewatch.cli.run.local import add_address_options, post
 from esewatch.config.calendar import time_intervals
 from esewatch.config.exchange import from_exchange
@@ -110,7 +111,6 @@ def _add_database_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check_config(options: argparse.Namespace) -> int:
-    """`config check`. Raises ConfigError."""
     settings = load_settings(options)
     if options.web_config:
         WebConfiguration(options.web_config)
@@ -123,7 +123,6 @@ def check_config(options: argparse.Namespace) -> int:
 
 
 def show_config(options: argparse.Namespace) -> int:
-    """`config show`. Raises ConfigError."""
     sys.stdout.write(dump(load_settings(options)))
     return 0
 
@@ -132,7 +131,7 @@ def print_intervals(options: argparse.Namespace) -> int:
     """`config alertmanager`: the YAML on stdout. Raises ConfigError."""
     settings = load_settings(options)
     if not settings.windows:
-        print(f"esewatch: {options.config or 'no file'}: no windows", file=sys.stderr)
+        tell(f"{options.config or 'no file'}: no windows")
     text = yaml.safe_dump(
         {"time_intervals": time_intervals(settings.windows)},
         sort_keys=False,
@@ -153,7 +152,7 @@ def import_exchange(options: argparse.Namespace) -> int:
         raise ConfigError(f"{name}: {error}") from None
     sys.stdout.write(imported.text())
     for remark in imported.remarks:
-        print(f"esewatch: {name}: {remark}", file=sys.stderr)
+        tell(f"{name}: {remark}")
     return 0
 
 

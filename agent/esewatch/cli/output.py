@@ -1,4 +1,4 @@
-"""Output that cannot be written: which one, in one line."""
+"""Lines beside the data, and output that cannot be written: which one, in one line."""
 
 import contextlib
 import signal
@@ -8,6 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from tqdm import tqdm
+
+from esefiles.base.names import visible
+
+
+def tell(what: str) -> None:
+    """One line on standard error; a progress bar makes room for it."""
+    tqdm.write(visible(f"esewatch: {what}"), file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from esewatch.advice.base.finding import counted
 from esewatch.advice.history.derived import derived
 from esewatch.cli.inputs.reading import Reader
 from esewatch.cli.options import add_config_option, add_input_options, load_settings, time_of
-from esewatch.cli.output import ended_by_signals, naming
+from esewatch.cli.output import ended_by_signals, naming, tell
 from esewatch.expose.formatting import iso_time
 from esewatch.expose.replay.replay_files import (
     GZIP,
@@ -120,11 +120,8 @@ def write_replay(options: argparse.Namespace) -> int:
     names = replayed_metrics(options.match)
     output = _output(options.output)
     if options.step > STALENESS:
-        print(
-            f"esewatch: warning: --step {show_duration(options.step)} leaves gaps:"
-            " for Prometheus a value ends after 5m",
-            file=sys.stderr,
-        )
+        step = show_duration(options.step)
+        tell(f"warning: --step {step} leaves gaps: for Prometheus a value ends after 5m")
     reader = Reader(options, companions=True, ese_only=True)
     with ExitStack() as closing:
         closing.enter_context(ended_by_signals())
@@ -185,7 +182,7 @@ def _read(reader: Reader, spool: SortedSpool[_Item], end: float) -> _Times | Non
                     first, last = min(first, time), max(last, time)
                     spool.add((milliseconds(time), len(spool), record, source))
     if without:
-        print(f"esewatch: left out, without a usable time: {without:,}", file=sys.stderr)
+        tell(f"left out, without a usable time: {without:,}")
     return _Times(milliseconds(first), milliseconds(last)) if len(spool) else None
 
 
@@ -222,24 +219,23 @@ def _estimate(output: Path, needed: int, files: int) -> None:
     free = shutil.disk_usage(output.parent).free
     packed = output.suffix == GZIP
     room = needed // LEAST_PACKED if packed else needed
+    how = ", compressed" if packed else ""
     told = f"{counted(files, 'file')} with about {size(needed)} of text"
     if room > free:
         raise EsewatchError(
-            f"{output.parent}: too little space: {told}{', compressed' if packed else ''}, and"
+            f"{output.parent}: too little space: {told}{how}, and"
             f" {size(free)} free. Choose a part by --match, --start and --end, a longer --step"
             + ("" if packed else f", or compress: -o {output.name}{GZIP}")
         )
-    how = ", compressed" if packed else ""
-    print(f"esewatch: {told}{how}; {size(free)} free", file=sys.stderr)
+    tell(f"{told}{how}; {size(free)} free")
 
 
 def _say(files: list[Path]) -> None:
     for path in files:
-        print(f"esewatch: wrote {path} ({path.stat().st_size:,} bytes)", file=sys.stderr)
-    print(
-        "esewatch: load with (DATA_DIR: --storage.tsdb.path of a Prometheus"
-        " whose --storage.tsdb.retention.time reaches back so far)",
-        file=sys.stderr,
+        tell(f"wrote {path} ({path.stat().st_size:,} bytes)")
+    tell(
+        "load with (DATA_DIR: --storage.tsdb.path of a Prometheus whose"
+        " --storage.tsdb.retention.time reaches back so far)"
     )
     for path in files:
         text = shlex.quote(str(path.with_suffix("") if path.suffix == GZIP else path))

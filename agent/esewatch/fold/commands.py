@@ -139,8 +139,8 @@ def acknowledge(
     """Acknowledge known bad pages; when none is named all of them, and all else that is open.
 
     That is all damage, all I/O errors, failures of its maintenance, the repairs from other copies
-    and the open errors of the instance. Each thing is acknowledged up to its own last time.
-    `told` has the facts from the database's surroundings. It is stated, too, that nothing of `ends`
+    and the open errors of the instance. Each thing is acknowledged up to its own last time. `told`
+    has the facts from the database's surroundings. It is stated, too, that nothing of `ends`
     stands; where the database is not known and its computer is named, that alone. Raises
     EsewatchError when the database is not known or a page is not known bad.
     """

@@ -1,7 +1,7 @@
-"""Failovers of copies, as logged by other programs of their servers (semantics.md 1 and 4).
+"""Events of other providers: failovers, notices, white space, shutdowns (semantics.md 1 and 4).
 
-A logged failover stays with the computer that logged it; the database it belongs to is worked out
-again whenever more is known, so that the order of arrival makes no difference.
+A failover or a notice stays with the computer that logged it; the database it belongs to is worked
+out again whenever more is known, so that the order of arrival makes no difference.
 """
 
 from bisect import insort
@@ -109,14 +109,21 @@ def refresh_failovers(state: State, settings: Settings) -> set[tuple[str, str, s
 
 def _by_database(state: State, settings: Settings) -> Mapping[tuple[str, str], set[float]]:
     copies = by_name(state, settings)
-    moves = _moves(state)
+    moves: dict[str, set[str]] = defaultdict(set)
+    for host in state.hosts.values():
+        for each in host.failovers:
+            moves[each.operation].update(each.names)
     found: dict[tuple[str, str], set[float]] = defaultdict(set)
     for host in state.hosts.values():
         for each in host.failovers:
             if not each.done:
                 continue
             if each.whole_server:
-                moved = _exchange(state, host.computer)
+                moved = [
+                    entry
+                    for entry in state.databases.values()
+                    if entry.computer == host.computer and entry.provider.lower() == _EXCHANGE
+                ]
             else:
                 names = moves[each.operation] if each.operation else set(each.names)
                 moved = []
@@ -125,22 +132,6 @@ def _by_database(state: State, settings: Settings) -> Mapping[tuple[str, str], s
             for entry in moved:
                 found[entry.computer, entry.database].add(each.time)
     return found
-
-
-def _moves(state: State) -> Mapping[str, set[str]]:
-    names: dict[str, set[str]] = defaultdict(set)
-    for host in state.hosts.values():
-        for each in host.failovers:
-            names[each.operation].update(each.names)
-    return names
-
-
-def _exchange(state: State, computer: str) -> list[Database]:
-    return [
-        entry
-        for entry in state.databases.values()
-        if entry.computer == computer and entry.provider.lower() == _EXCHANGE
-    ]
 
 
 OF_COPIES = ("failed", "suspended", "seeding_failed")

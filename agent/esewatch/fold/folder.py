@@ -29,15 +29,14 @@ from esewatch.fold.identity.entities import (
     shortened_name,
 )
 from esewatch.fold.identity.identity import origins
-from esewatch.fold.identity.owners import note_process
+from esewatch.fold.identity.owners import is_tool, note_process
 from esewatch.fold.instances import counters, engine_errors, instances
-from esewatch.fold.instances.instances import fold_log_file_event
+from esewatch.fold.instances.instances import NO_SIGN, fold_log_file_event
 from esewatch.fold.readings import fold_reading
 from esewatch.fold.state import acknowledgements, checkdb_results, damage
 from esewatch.fold.state.rollups import HOUR_SECONDS
 from esewatch.fold.state.state import (
     Channel,
-    EngineErrorKind,
     Failure,
     Instance,
     Metered,
@@ -131,7 +130,6 @@ class Folder(Entities):
                 self._touch("source", source.name)
 
     def settle_rebuilt(self) -> list[SourceState]:
-        """Settle the sources whose remaining records have all been read; returns these."""
         sources = self.state.sources.values()
         read = [each for each in sources if each.rebuilding and each.caught_up]
         for source in read:
@@ -394,21 +392,24 @@ class Folder(Entities):
             self._instance_event(origin, event, time)
         if event.event_id in engine_errors.MAY_REPORT and event.time is not None:
             for kind in engine_errors.kinds_of(computer, event, self.settings):
-                self._engine_error(computer, event, kind, time)
+                if (instance := self._instance_of_error(computer, event)) is not None:
+                    engine_errors.note(instance, kind, time)
         if event.database:
             self._database_event(origin, event, time, history=history)
         elif "file" in event.fields:
             self.changed.update(fold_log_file_event(self.state, computer, event, time))
         elif event.time is not None and engine_errors.is_failed_read(event):
-            # Of a file that is not known: a failed read of its instance.
-            instance = self._engine_error(computer, event, "io", time)
-            if instance is not None:
-                instances.note_failed_read(instance, time)
+            # Of a file that is not known: none of its instance's scans then verifies a database.
+            if (instance := self._instance_of_error(computer, event)) is not None:
+                engine_errors.note(instance, "io", time)
+                bad_pages.note_io_error(instance, time)
+                most = bad_pages.MAX_IO_ERRORS
+                page_errors.add_time(instance.failed_reads, time, within=0.0, most=most)
         elif event.event_id in page_errors.REPORTS:
             self._failure(computer, event, time, history=history)
         # Most events are information, and none of them is an error.
         if event.level != "information" and engine_errors.counts_unexplained(
-            event, self.settings.providers
+            event.event_id, event.level, event.provider, tuple(self.settings.providers)
         ):
             self.changed.add(engine_errors.fold_unexplained(self.state, computer, event, time))
 
@@ -442,7 +443,7 @@ class Folder(Entities):
             return
         heard = False
         hour = time // HOUR_SECONDS  # most are of that of the last one
-        if hour != origin.hour and instances.is_sign(event):
+        if hour != origin.hour and event.event_id not in NO_SIGN and not is_tool(event.process):
             origin.hour = hour
             heard = hearing.note_hour(instance.hours, time)
         heard |= instances.note_log_folder(instance, event)
@@ -450,27 +451,20 @@ class Folder(Entities):
             self._touch("instance", computer, name.lower())
 
     def _failure(self, computer: str, event: Event, time: float, *, history: bool) -> None:
-        """Keep the error of an event that names no file, where it is a page error or its like."""
         kind = page_errors.failure_of(event)
-        name = engine_errors.instance_of(self.state, computer, event)
-        instance = self._instance(computer, name, named_by_event=True) if kind else None
+        instance = self._instance_of_error(computer, event) if kind is not None else None
         if kind is None or instance is None:
             return
-        note_process(instance, event.process)
         if kind == "io":
             bad_pages.note_io_error(instance, time)
         else:
-            failure = Failure(time, kind, event.event_id, history)
-            page_errors.keep(instance.failures, failure)
-        self._touch("instance", computer, name.lower())
+            page_errors.keep(instance.failures, Failure(time, kind, event.event_id, history))
 
-    def _engine_error(
-        self, computer: str, event: Event, kind: EngineErrorKind, time: float
-    ) -> Instance | None:
+    def _instance_of_error(self, computer: str, event: Event) -> Instance | None:
         name = engine_errors.instance_of(self.state, computer, event)
         instance = self._instance(computer, name, named_by_event=True)
         if instance is not None:
-            engine_errors.note(instance, event, kind, time)
+            note_process(instance, event.process)
             self._touch("instance", computer, name.lower())
         return instance
 
@@ -497,7 +491,9 @@ class Folder(Entities):
 
     def _copy(self, source: SourceState, record: file_checks.OfCopy) -> None:
         source.records += 1
-        time = file_checks.told_at(record)
+        time = record.time
+        if isinstance(record, PagesScanned):  # the content of a copy is older than the reading
+            time = max(time, record.read)
         clock_guard.note(source, time)
         computer = self._computer(source, record.computer, time)
         entry = self._database(computer, record.database, "", bad=file_checks.is_bad(record))

@@ -1,4 +1,5 @@
-"""Advice for people: a table, below it the reasons, and with `--explain` every figure."""
+"""Advice for people: a table, below it the reasons, and with `--explain` every figure; the question
+and the answers of `--what-if NAME=VALUE`, for people and machines."""
 
 import argparse
 import re
@@ -30,7 +31,7 @@ WINDOW = (900.0, 86400.0)
 MOST_MILLISECONDS = 60_000
 PARALLEL = range(1, 17)
 GROWTH = (-0.9, 10.0)
-ZEROING = ("first", "on")
+_ZEROING = {"first": "its scan began to zero pages", "on": "its scan zeroed pages"}
 
 Pair = tuple[str, float | str]
 
@@ -75,18 +76,21 @@ def change(pairs: Sequence[Pair]) -> WhatIfChange | None:
 
 def asked(what: WhatIfChange) -> str:
     """`What if its window were 2 h and it were 20% larger:`."""
-    parts = [
-        f"its window were {span(what.window)}" if what.window is not None else "",
-        f"its scan slept {what.throttle * 1000:g} ms more after each read"
-        if what.throttle is not None
-        else "",
-        _parallel_asked(what.parallel),
-        _growth_asked(what.growth),
-        {"first": "its scan began to zero pages", "on": "its scan zeroed pages"}.get(
-            what.zeroing, ""
-        ),
-    ]
-    return f"What if {listed([part for part in parts if part])}:"
+    parts = []
+    if what.window is not None:
+        parts.append(f"its window were {span(what.window)}")
+    if what.throttle is not None:
+        parts.append(f"its scan slept {what.throttle * 1000:g} ms more after each read")
+    if what.parallel == 1:
+        parts.append("it were scanned alone")
+    elif what.parallel is not None:
+        parts.append(f"{what.parallel} databases were scanned at once on its disks")
+    if what.growth is not None:
+        how = "smaller" if what.growth < 0 else "larger"
+        parts.append(f"it were {abs(what.growth) * 100:g}% {how}")
+    if what.zeroing:
+        parts.append(_ZEROING[what.zeroing])
+    return f"What if {listed(parts)}:"
 
 
 def what_if_lines(answers: WhatIf) -> Iterator[str]:
@@ -146,18 +150,6 @@ def _estimate(of: Estimate) -> dict[str, Any]:
     return {"low": low, "likely": likely, "high": high, "because": of.sentence}
 
 
-def _parallel_asked(count: int | None) -> str:
-    if count is None or count == 1:
-        return "it were scanned alone" if count else ""
-    return f"{count} databases were scanned at once on its disks"
-
-
-def _growth_asked(share: float | None) -> str:
-    if share is None:
-        return ""
-    return f"it were {abs(share) * 100:g}% {'smaller' if share < 0 else 'larger'}"
-
-
 def _range(found: Estimate, show: Callable[[float], str]) -> str:
     """`4 to 6, likely 5`; one figure where all three are shown alike."""
     if found.values is None:
@@ -202,7 +194,7 @@ def _growth(text: str) -> float:
 
 
 def _zeroing(text: str) -> str:
-    if text not in ZEROING:
+    if text not in _ZEROING:
         raise ValueError(text)
     return text
 

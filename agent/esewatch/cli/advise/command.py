@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from esefiles.base.command import FAILED, HEALTHY, WRONG, add_format_option
-from esefiles.base.names import visible
 from esewatch.advice.advise import Judged, judge_each, needs_a_person, together
 from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import counted, listed, moment
@@ -45,7 +44,7 @@ from esewatch.cli.options import (
     load_settings,
     run_command,
 )
-from esewatch.cli.output import ended_by_signals
+from esewatch.cli.output import ended_by_signals, tell
 from esewatch.config import Settings
 from esewatch.daemon.shared import together as joined
 from esewatch.expose.advice_json import advice_object
@@ -103,7 +102,7 @@ def print_advice(options: argparse.Namespace) -> int:
     if reader.nothing_read:
         return reader.status()
     for each in namesakes(state.hosts, settings):
-        print(f"esewatch: {visible(each.sentence)}", file=sys.stderr)
+        tell(each.sentence)
     _tell_unknown(state)
     is_part = tell_dropped(state)
     advice: list[Judgement] = []
@@ -156,7 +155,7 @@ def _say_when(group: ComputerGroup, now: float) -> None:
     when = f"as of {whose} last record, {moment(group.time)}{f', {age} ago' if age else ''}"
     if not group.dated:
         when = f"as of now: {whose} events have no time, so ages and advice are not available"
-    print(f"esewatch: {visible(listed(named))} {when}", file=sys.stderr)
+    tell(f"{listed(named)} {when}")
 
 
 def _tell_unknown(state: State) -> None:
@@ -170,11 +169,8 @@ def _tell_unknown(state: State) -> None:
     if unknown and not state.databases_dropped:
         rest = len(unknown) - NAMED
         more = [counted(rest, "other instance")] if rest > 0 else []
-        print(
-            f"esewatch: no advice for {visible(listed([*unknown[:NAMED], *more]))}: there are only"
-            " counters, and no event names a database",
-            file=sys.stderr,
-        )
+        named = listed([*unknown[:NAMED], *more])
+        tell(f"no advice for {named}: there are only counters, and no event names a database")
 
 
 def _tell_basis(
@@ -185,7 +181,7 @@ def _tell_basis(
     found = basis([(each.tier, each) for each in advice], state, settings, live=live)
     sentence = f"not verified: {never_proven_text(keys)}" if keys else found.sentence
     if sentence:
-        print(f"esewatch: {visible(sentence)}", file=sys.stderr)
+        tell(sentence)
 
 
 def journaled(settings: Settings, *, run: str = "") -> State:

@@ -1,4 +1,4 @@
-"""The state for `doctor`: from the journal, else from a short reading of the inputs."""
+"""Looks that may never end (a dead share, a pipe), and a short reading of the inputs by them."""
 
 import functools
 import threading

@@ -42,8 +42,6 @@ Channel = tuple[str, str]
 
 
 class Length(msgspec.Struct):
-    """Length of a log, over all of its files."""
-
     first: int
     """Lowest record id: above 1 the log has wrapped."""
     start: float
@@ -135,7 +133,6 @@ def longest_passes(state: State) -> dict[str, float]:
 def short_logs(
     known: Mapping[Channel, Length], longest: Mapping[str, float], state: State
 ) -> Iterator[Problem]:
-    """Logs that have wrapped and do not hold two of the longest passes."""
     for (computer, name), length in sorted(known.items()):
         wanted = 2 * longest.get(computer, 0.0)
         held = length.end - length.start

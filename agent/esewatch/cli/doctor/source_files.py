@@ -1,4 +1,4 @@
-"""Checks of the files of a source: existence, read access, time zone and language."""
+"""Checks of the files of a source: existence, access of the daemon's account, zone, language."""
 
 import glob
 import os
@@ -88,11 +88,6 @@ def missing_rights(account: Account, rights: Sequence[Right]) -> list[Right]:
         check=False,
     ).stdout
     return [right for right, told in zip(rights, answer.decode(), strict=True) if told == "0"]
-
-
-def folders_above(path: str) -> list[str]:
-    """The folders that lead to `path`, from the root on."""
-    return [str(folder) for folder in reversed(Path(path).absolute().parents)]
 
 
 def granting(account: Account, missing: Iterable[Right]) -> str:
@@ -222,7 +217,9 @@ def _barred(entry: FileSource, files: Sequence[str], account: Account) -> list[R
     asked: dict[Right, None] = {}
     for pattern in entry.paths:
         fixed = _fixed(pattern)
-        asked.update(dict.fromkeys(("x", folder) for folder in folders_above(fixed)))
+        asked.update(
+            dict.fromkeys(("x", str(folder)) for folder in Path(fixed).absolute().parents[::-1])
+        )
         if fixed != pattern:
             listed = [fixed, *_folders_matched(pattern, fixed)]
             asked.update(dict.fromkeys((mode, path) for path in listed for mode in "rx"))

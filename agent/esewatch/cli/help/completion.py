@@ -80,7 +80,6 @@ complete -o filenames -F _esewatch esewatch
 
 
 def _zsh(commands: list[Command]) -> str:
-    """The same words as for bash: zsh runs its functions."""
     script = _bash(commands)
     return f"#compdef esewatch\nautoload -U +X bashcompinit && bashcompinit\n{script}"
 

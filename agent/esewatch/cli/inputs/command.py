@@ -20,7 +20,7 @@ from esefiles.base.names import one_line
 from esewatch.advice.base.finding import counted
 from esewatch.cli.inputs.reading import Reader
 from esewatch.cli.options import add_input_options, time_of
-from esewatch.cli.output import naming
+from esewatch.cli.output import naming, tell
 from esewatch.expose.formatting import iso_time
 from esewatch.fold.databases.integrity import PAGE_EVENTS
 from esewatch.model import Event, FieldValue, Reading, SourceError
@@ -77,11 +77,8 @@ def print_events(options: argparse.Namespace) -> int:
             else:
                 sys.stdout.writelines(map(_event_text, events))
     if chosen.untimed:
-        print(
-            f"esewatch: {counted(chosen.untimed, 'event has', 'events have')} no time and"
-            f" {'is' if chosen.untimed == 1 else 'are'} left out by --since or --until",
-            file=sys.stderr,
-        )
+        those = counted(chosen.untimed, "event has no time and is", "events have no time and are")
+        tell(f"{those} left out by --since or --until")
     return reader.status(wrong=bad)
 
 
@@ -167,7 +164,6 @@ def event_line(event: Event) -> EventLine:
 
 
 def event_lines(events: Iterable[Event]) -> str:
-    """The events as `--format json` prints them, one a line."""
     return _encoder.encode_lines(map(event_line, events)).decode()
 
 

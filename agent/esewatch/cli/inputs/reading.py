@@ -1,12 +1,11 @@
-"""The state of logs, and the moment as of which it is judged.
+"""Inputs that commands read: progress, complaints, exit status, and the state that they make.
 
-`advise` and `report` know nothing that came after it.
+`advise` and `report` judge it as of a moment, and know nothing that came after it.
 """
 
 import argparse
 import contextlib
 import gc
-import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -22,6 +21,7 @@ from esefiles.base.progress import progress_bar
 from esewatch.advice.base.finding import counted
 from esewatch.advice.findings.lone_instances import has_errors
 from esewatch.advice.findings.silence import last_record
+from esewatch.cli.output import tell
 from esewatch.config import Settings
 from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
 from esewatch.fold.databases.databases import is_dated
@@ -61,8 +61,6 @@ class _Alike:
 
 
 class Reader:
-    """Reads inputs one after another and counts the errors."""
-
     def __init__(
         self,
         options: argparse.Namespace,
@@ -104,14 +102,14 @@ class Reader:
             for error in found.errors:
                 # In a folder of logs something else may lie about; what was named must be readable.
                 if isinstance(error, UnsupportedError) and found.sources and self._below:
-                    _say(f"left out: {error}")
+                    tell(f"left out: {error}")
                 else:
                     self._fail(error)
             for source, files in zip(found.sources, found.files, strict=True):
                 bar.set_description(visible(source.name))
                 yield source.name, self._told(source, _size_of(files), bar)
         for remark in self.remarks:
-            _say(remark)
+            tell(remark)
 
     def _told(self, source: Source, size: int, bar: "tqdm[Any]") -> Iterator[Batch]:
         """The batches of one input; `bar` and stderr show them."""
@@ -121,13 +119,13 @@ class Reader:
                 for path, remark in batch.remarks:
                     self._remarks.setdefault(remark, {})[path] = None
                 for copy, other in batch.copies:
-                    _say(f"{copy} is a copy: all of it is in {other} too, and counts once")
+                    tell(f"{copy} is a copy: all of it is in {other} too, and counts once")
                 bar.update(max(0, before + size - batch.backlog_bytes - bar.n))
                 for piece in batch.unreadable:
                     told = isinstance(source, FollowedFiles)
                     self.unreadable.append(piece)
                     if alike.is_new(piece):
-                        _say(f"unreadable: {piece}")
+                        tell(f"unreadable: {piece}")
                 read = read or bool(batch.records)
                 self._read = self._read or read
                 yield batch
@@ -138,10 +136,10 @@ class Reader:
         finally:
             source.close()
             for line in alike.summed_up():
-                _say(f"unreadable: {line}")
+                tell(f"unreadable: {line}")
 
     def _fail(self, error: EsewatchError) -> None:
-        _say(str(error))
+        tell(str(error))
         self.errors.append(str(error))
 
     @property
@@ -185,11 +183,6 @@ def _seldom_collected() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _say(what: str) -> None:
-    """One line on stderr; a progress bar makes room for it."""
-    tqdm.write(visible(f"esewatch: {what}"), file=sys.stderr)
-
-
 DAY = 86400.0
 
 
@@ -206,14 +199,11 @@ class ComputerGroup(NamedTuple):
 
 def tell_dropped(state: State) -> bool:
     """Tell on standard error of names beyond `max_databases` and of databases whose path is too
-    long; True if there are some.
-    """
-    sentence = dropped_sentence(state)
-    if sentence:
-        print(f"esewatch: {visible(sentence)}: set it higher in a configuration", file=sys.stderr)
-    long = long_path_sentence(state)
-    if long:
-        print(f"esewatch: {visible(long)}", file=sys.stderr)
+    long; True if there are some."""
+    if sentence := dropped_sentence(state):
+        tell(f"{sentence}: set it higher in a configuration")
+    if long := long_path_sentence(state):
+        tell(long)
     return bool(sentence or long)
 
 
@@ -236,14 +226,15 @@ def as_of(state: State, now: float) -> Iterator[ComputerGroup]:
 
     One whose last record is within a day of the youngest time in the files connected with its is
     judged as of that. Samples are no record, but a time of the computer (semantics.md 5a).
-    Computers whose last records all lie within a day are judged
-    together, as of the latest of these, for their copies; those without a time in any record are
-    judged last, as of `now`.
+    Computers whose last records all lie within a day are judged together, as of the latest of
+    these, for their copies; those without a time in any record are judged last, as of `now`.
     """
     ends: dict[str, float] = {}
     samples: dict[str, float] = {}
-    for computer, time_ in _last_samples(state):
-        samples[computer] = max(samples.get(computer, 0.0), min(time_, now))
+    for instance in state.instances.values():
+        for column in instance.counters.values():
+            before = samples.get(instance.computer, 0.0)
+            samples[instance.computer] = max(before, min(column.last_time, now))
     for computer, time_ in _last_events(state):
         ends[computer] = max(ends.get(computer, 0.0), min(time_, now))
     for computer, last in ends.items():
@@ -293,12 +284,6 @@ def _last_events(state: State) -> Iterator[tuple[str, float]]:
         if host.last_heard > 0.0:
             yield host.computer, host.last_heard
         yield from ((host.computer, each.ended) for each in host.backup_sets)
-
-
-def _last_samples(state: State) -> Iterator[tuple[str, float]]:
-    for instance in state.instances.values():
-        for column in instance.counters.values():
-            yield instance.computer, column.last_time
 
 
 def _clocks(state: State, settings: Settings, files: Collection[FileTold]) -> dict[str, float]:

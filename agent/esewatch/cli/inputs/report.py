@@ -3,7 +3,6 @@
 import argparse
 import os
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ from esewatch.cli.inputs.reading import (
     tell_dropped,
 )
 from esewatch.cli.options import add_config_option, add_input_options, load_settings
-from esewatch.cli.output import ended_by_signals, naming
+from esewatch.cli.output import ended_by_signals, naming, tell
 from esewatch.config import Settings
 from esewatch.expose.pages.report.database_pages import Advised, DatabasePages, render_detail
 from esewatch.expose.pages.report.report_page import (
@@ -95,17 +94,14 @@ def write_report(options: argparse.Namespace) -> int:
     _write_whole(output, render_report(report))
     untimed = sum(each.untimed for each in state.sources.values())
     if untimed:
-        print(
-            f"esewatch: {counted(untimed, 'event has', 'events have')} no time, so"
-            " ages and advice are not available for them",
-            file=sys.stderr,
-        )
-    print(visible(f"esewatch: wrote {output}"), file=sys.stderr)
+        how_many = counted(untimed, "event has", "events have")
+        tell(f"{how_many} no time, so ages and advice are not available for them")
+    tell(f"wrote {output}")
     print(visible(result_sentence(report)))
     is_part = tell_dropped(state)
     lone = [instance for each in advised for instance in each.lone]
     if sentence := report.fleet.basis.sentence:
-        print(f"esewatch: {visible(sentence)}", file=sys.stderr)
+        tell(sentence)
     if nothing_judged(state, lone) and not report.checks and not is_part:
         return FAILED
     wrong = bool(untimed) or is_part or judging.derived.is_damaged(state)
@@ -122,8 +118,7 @@ def _advised(group: ComputerGroup, settings: Settings, judging: Judging) -> Advi
 
 def _check_output(output: Path) -> None:
     """Raises EsewatchError where the file cannot be written, or is none of a report: before an
-    hour of reading.
-    """
+    hour of reading."""
     if output.is_dir():
         raise EsewatchError(
             f"{output}: is a folder: name a file in it, such as {output}/report.html"
@@ -189,7 +184,7 @@ def _write_details(pages: DatabasePages, report: ReportPage, folder: Path, outpu
         page = render_detail(pages.of(figures), back)
         with naming(folder / name):
             (folder / name).write_text(page, encoding="utf-8")
-    print(visible(f"esewatch: wrote {len(report.files):,} pages in {folder}"), file=sys.stderr)
+    tell(f"wrote {len(report.files):,} pages in {folder}")
 
 
 def _is_detail(path: Path) -> bool:

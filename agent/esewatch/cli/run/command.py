@@ -1,4 +1,4 @@
-"""`esewatch run`: the daemon."""
+"""`esewatch run`: the daemon and its log."""
 
 import argparse
 import json

@@ -74,7 +74,13 @@ def post(
         answer = connection.getresponse()
         said = answer.read(MAX_ANSWER)
         if answer.status == HTTPStatus.UNAUTHORIZED:
-            raise EsewatchError(_login_wanted(options.login_file))
+            raise EsewatchError(
+                f"{options.login_file}: the running esewatch knows no such name and password"
+                f"; {STOPPED}"
+                if options.login_file
+                else "the running esewatch wants a name and a password: write NAME:PASSWORD into a"
+                f" file that only you can read and name it, --web.login-file F; {STOPPED}"
+            )
         if answer.status == HTTPStatus.CONFLICT:
             raise EsewatchError(
                 f"the esewatch at {address} has another journal than {journal}: name the "
@@ -85,15 +91,6 @@ def post(
         raise EsewatchError(_reason(options, web, error)) from error
     finally:
         connection.close()
-
-
-def _login_wanted(login_file: str | None) -> str:
-    if login_file:
-        return f"{login_file}: the running esewatch knows no such name and password; {STOPPED}"
-    return (
-        "the running esewatch wants a name and a password: write NAME:PASSWORD into a file "
-        f"that only you can read and name it, --web.login-file F; {STOPPED}"
-    )
 
 
 def _decoded(command: str, status: int, body: bytes) -> Answer:

@@ -33,6 +33,9 @@ from esewatch.journal import Journal
 from esewatch.model import EsewatchError
 from esewatch.sources.registry import build_sources
 
+if TYPE_CHECKING:
+    from esewatch.expose.http.web import WebConfiguration
+
 log = logging.getLogger("esewatch")
 
 Request = Literal["stop", "reload"]
@@ -84,7 +87,6 @@ class Reloads:
         threading.Thread(target=self._work, daemon=True).start()
 
     def ask(self) -> None:
-        """Take it up soon; returns at once."""
         self._asked.set()
 
     def _work(self) -> None:
@@ -113,11 +115,6 @@ def tell_signals_taken() -> None:
     except OSError as error:
         log.warning("the service manager did not learn that the start is done: %s", error)
 
-
-if TYPE_CHECKING:
-    from esewatch.expose.http.web import WebConfiguration
-
-log = logging.getLogger("esewatch")
 
 SWITCH_SECONDS = 0.001
 """The reading thread lets a scrape through so often: an answer takes dozens of turns."""

@@ -80,7 +80,6 @@ class _Service:
         self._asked.set()
 
     def _main(self) -> None:
-        """The main function for the manager: it lasts as long as the service."""
         try:
             self._manager.register(self._stop)
         except OSError as error:

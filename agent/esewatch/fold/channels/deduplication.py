@@ -170,10 +170,15 @@ def claim_gaps(channel: Channel) -> int:
     missing = 0
     before = None
     for after in runs:
-        if before is not None and _ends_a_life(before, after):
+        if before is not None and (
+            # Numbers so far apart are of two lives: the log was cleared in that second.
+            after.first - before.last > MOST_RECORDS and before.early == after.early == after.late
+        ):
             continue
         hole = _hole(before, after) if before is not None else None
-        if before is None or not _is_within(after, before):
+        if before is None or not (
+            before.first <= after.first and after.last <= before.last and not pause(after, before)
+        ):
             before = after
         if hole is None or _is_filled(hole, runs):
             continue
@@ -212,17 +217,6 @@ def _hole(before: Range, after: Range) -> Range | None:
     # The clock may have been set back between them.
     begin, end = sorted((before.late, after.early))
     return Range(before.last + 1, after.first - 1, begin, end)
-
-
-def _ends_a_life(before: Range, one: Range) -> bool:
-    """True for the last record of a log that was cleared in that second: numbers so far apart are
-    of two lives."""
-    return one.first - before.last > MOST_RECORDS and before.early == one.early == one.late
-
-
-def _is_within(one: Range, other: Range) -> bool:
-    inside = other.first <= one.first and one.last <= other.last
-    return inside and not pause(one, other)
 
 
 def _is_filled(hole: Range, runs: Sequence[Range]) -> bool:

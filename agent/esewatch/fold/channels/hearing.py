@@ -1,7 +1,9 @@
 """The hearing of a log: its last record, and the pauses before it (semantics.md 5a).
 
-Of the records only stretches are kept, within which none is more than 16 hours behind the one
-before: three times a shorter pause is less than the 48 hours that any log may be silent for.
+Hours with a record are rows of a day number (from 1970 on, UTC) and a bit for each hour. The last
+96 days that have one are kept, in 768 bytes: they show later when a computer was off. Of the
+records only stretches are kept, within which none is more than 16 hours behind the one before:
+three times a shorter pause is less than the 48 hours that any log may be silent for.
 """
 
 import math
@@ -70,14 +72,12 @@ def last_before(rows: bytearray, time: float) -> float | None:
     if not abs(time) < FURTHEST:
         return None
     number = int(time // HOUR_SECONDS)
-    at = bisect_left(range(_count_rows(rows)), number // _HOURS, key=lambda row: _row(rows, row)[0])
-    for row in range(min(at, _count_rows(rows) - 1), -1, -1):
-        day, hours = _row(rows, row)
+    for day, hours in reversed([*_ROW.iter_unpack(rows)]):
         before = number - day * _HOURS
         if before < _HOURS:
             hours &= (1 << max(before, 0)) - 1
         if hours:
-            return day * DAY_SECONDS + hours.bit_length() * HOUR_SECONDS
+            return float(day * DAY_SECONDS + hours.bit_length() * HOUR_SECONDS)
     return None
 
 
@@ -94,7 +94,7 @@ def hour_ends(rows: bytearray) -> list[float]:
     """The ends of the hours, oldest first; at most the last 128."""
     found = [
         day * DAY_SECONDS + (hour + 1) * HOUR_SECONDS
-        for day, hours in (_row(rows, at) for at in range(_count_rows(rows)))
+        for day, hours in _ROW.iter_unpack(rows)
         for hour in range(_HOURS)
         if hours >> hour & 1
     ]
@@ -106,18 +106,16 @@ def first_after(rows: bytearray, time: float) -> float:
     if not abs(time) < FURTHEST:
         return math.inf
     number = int(time // HOUR_SECONDS)
-    at = bisect_left(range(_count_rows(rows)), number // _HOURS, key=lambda row: _row(rows, row)[0])
-    for row in range(at, _count_rows(rows)):
-        day, hours = _row(rows, row)
+    for day, hours in _ROW.iter_unpack(rows):
         hours >>= (over := max(0, number + 1 - day * _HOURS))
         if hours:
             first = (hours & -hours).bit_length() + over
-            return day * DAY_SECONDS + first * HOUR_SECONDS
+            return float(day * DAY_SECONDS + first * HOUR_SECONDS)
     return math.inf
 
 
 def _set(rows: bytearray, day: int, hours: int) -> None:
-    days = range(_count_rows(rows))
+    days = range(len(rows) // _ROW.size)
     at = len(days)
     if days and (last := _row(rows, days[-1])[0]) >= day:
         # Most records are of the last day.
@@ -132,10 +130,6 @@ def _set(rows: bytearray, day: int, hours: int) -> None:
     if at > 0 or len(days) < MAX_DAYS:
         rows[at * _ROW.size : at * _ROW.size] = _ROW.pack(day, hours)
         del rows[: -MAX_DAYS * _ROW.size]
-
-
-def _count_rows(rows: bytearray) -> int:
-    return len(rows) // _ROW.size
 
 
 def _row(rows: bytearray, at: int) -> tuple[int, int]:
@@ -188,7 +182,6 @@ def note_other(channel: Channel, time: float) -> None:
 
 
 def joined(channels: Iterable[Channel]) -> list[Stretch]:
-    """The stretches of several logs together."""
     found: list[Stretch] = []
     for first, last in sorted(each for channel in channels for each in channel.stretches):
         if found and first - found[-1][1] <= PAUSE_SECONDS:

@@ -78,7 +78,6 @@ def identity(event: Event, database: str) -> Identity:
 
 
 def input_of(name: str) -> int:
-    """The number of an input, by its name."""
     return crc32(name.encode("utf-8", "replace"))
 
 
@@ -217,7 +216,9 @@ Names = tuple[str, str, str, str, str, str]
 
 
 class Origin:
-    """The entities of events that have the same names; None where they were not met yet."""
+    """The entities of events that have the same names, looked up once a batch: within it nothing
+    known is dropped. None where they were not met yet, or for want of room: then looked for
+    again."""
 
     __slots__ = (
         "channel",

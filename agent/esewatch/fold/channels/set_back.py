@@ -1,8 +1,8 @@
 """Clocks that were set back: a later record of a log is a later event, whatever its time says.
 
 A record is taken to be no earlier than those with lower numbers (semantics.md 2). Where one of
-these is read after it, the facts already known are corrected: transitions and events of backups
-by their numbers; errors, which are kept without one, by the numbers of the records of their time.
+these is read after it, the facts already known are corrected: transitions and events of backups by
+their numbers; errors, which are kept without one, by the numbers of the records of their time.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,7 +14,7 @@ import msgspec
 from esewatch.fold.databases import bad_pages
 from esewatch.fold.passes import transitions
 from esewatch.fold.state.record_ranges import MOST_RECORDS, MOST_SECONDS, Range, find
-from esewatch.fold.state.state import Channel, Database, Epoch, Instance, State
+from esewatch.fold.state.state import Channel, Database, Epoch, State
 from esewatch.model import Event
 
 LEAST_SECONDS = 60.0
@@ -62,7 +62,11 @@ def in_order(
                 changed.add(("database", *key))
         for key, instance in state.instances.items():
             if key[0] == channel.computer:
-                put_backups_right(instance, number, time)
+                known = instance.backup_events
+                for at, each in enumerate(known):
+                    if each.record_id > number and time - MOST_SECONDS <= each.time < time:
+                        known[at] = msgspec.structs.replace(each, time=time)
+                known.sort(key=lambda each: (each.time, each.record_id))
                 changed.add(("instance", *key))
     logged = time_of(channel, number, time)
     return event if logged == time else msgspec.structs.replace(event, time=logged), changed
@@ -101,13 +105,6 @@ def put_right(entry: Database, record_id: int, behind: Sequence[Range], late: fl
         bad_pages.note_error(entry, late)
     for bad in [bad for bad in entry.bad_pages if came_after(bad.last)]:
         bad_pages.latch_found(entry, bad.page, bad.kind, late, history=bad.history)
-
-
-def put_backups_right(instance: Instance, record_id: int, late: float) -> None:
-    for at, each in enumerate(instance.backup_events):
-        if each.record_id > record_id and late - MOST_SECONDS <= each.time < late:
-            instance.backup_events[at] = msgspec.structs.replace(each, time=late)
-    instance.backup_events.sort(key=lambda each: (each.time, each.record_id))
 
 
 def _first(each: Range) -> int:

@@ -113,13 +113,6 @@ def latch_found(
         database.bad_pages = [bad for bad in database.bad_pages if stands(bad, database, 0.0)]
 
 
-def hold_unfit(database: Database, kind: BadKind, count: int, time: float) -> None:
-    """Note `count` pages found at once for which there was no room. The same finding read again
-    changes nothing, so the larger number holds."""
-    known, last = database.bad_pages_overflow.get(kind, (0, 0.0))
-    database.bad_pages_overflow[kind] = (max(known, count), max(last, time))
-
-
 def hold_scans(database: Database, scans: Sequence[Pass]) -> None:
     """Keep what ended scans say of pages that are no longer among the kept passes.
 

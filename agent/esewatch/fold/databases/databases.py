@@ -44,48 +44,6 @@ MAX_REQUESTS = 64
 MAX_NAME = 260
 
 
-def note_request(entry: Database, event: Event, time: float) -> None:
-    """Keep a request of the database, or of a log file of its instance, that hung or ended."""
-    hangs = event.event_id in HUNG_IO
-    if not hangs and event.event_id not in REQUEST_ENDS:
-        return
-    file, offset = event.fields.get("file"), event.fields.get("offset")
-    seconds = event.fields.get("seconds")
-    took = seconds if isinstance(seconds, int | float) and 0 <= seconds < MAX_SECONDS else 0
-    request = Request(
-        time,
-        time - took,
-        # A database is known by its entry, wherever it is now.
-        file.lower()[-MAX_NAME:] if isinstance(file, str) and not event.database else "",
-        offset if isinstance(offset, int) and 0 <= offset < 1 << 63 else -1,
-    )
-    if not hangs:
-        entry.hung_requests = [each for each in entry.hung_requests if not _ends(request, each)]
-    elif any(_ends(each, request) for each in entry.ended_requests):
-        return
-    known = entry.hung_requests if hangs else entry.ended_requests
-    insort(known, request)
-    del known[:-MAX_REQUESTS]
-
-
-def _ends(done: Request, hung: Request) -> bool:
-    return (
-        (done.file, done.offset) == (hung.file, hung.offset)
-        and done.time >= hung.time
-        and done.began <= hung.began + ROUNDED
-    )
-
-
-def still_hung(entry: Database, instance: Instance | None) -> list[float]:
-    """Sorted times at which the requests were reported that have not completed since; its instance
-    has not come up, and nobody has acknowledged them."""
-    came_up = instance.mounted if instance is not None else 0.0
-    dealt_with = acknowledgements.up_to(entry, acknowledgements.HUNG_IO)
-    return [
-        each.time for each in entry.hung_requests if each.time >= came_up and each.time > dealt_with
-    ]
-
-
 REPLAYS = frozenset("RU")
 """State letters (`%2`) of an instance that replays logs."""
 
@@ -227,7 +185,6 @@ def _comes_or_goes(entry: Database, identifier: int, time: float) -> None:
 
 
 def _failure(entry: Database, event: Event, time: float, *, history: bool) -> None:
-    """Keep what the error of an event says, where it is a page error or its like."""
     kind = page_errors.failure_of(event)
     if kind == "io":
         note_io_error(entry, time)
@@ -267,7 +224,6 @@ def _is_of_others(event: Event) -> bool:
 
 
 def _error(entry: Database, event: Event, time: float, *, history: bool) -> None:
-    """Keep what an error of any kind, or the repair of one, says of pages and of their disk."""
     identifier = event.event_id
     if identifier in READ_ERRORS:
         note_error(entry, time)
@@ -342,7 +298,9 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
     else:
         kind, bad = PAGE_EVENTS[event.event_id]
         page = event.fields.get("page_number", UNLOCATED)
-        page_errors.note_named(entry.named_pages, bad, time)
+        # A time between two that are joined is near one of them.
+        named, near = entry.named_pages.setdefault(bad, []), page_errors.NEAR_SECONDS
+        page_errors.add_time(named, time, within=2 * near, most=page_errors.MAX_SPANS)
         latch(entry, page if isinstance(page, int) else UNLOCATED, bad, time, history=history)
     entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
     entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
@@ -354,6 +312,48 @@ def _repair(entry: Database, event: Event, time: float) -> None:
     last = event.fields.get("last_page_number", first)
     if isinstance(first, int) and isinstance(last, int):
         mark_good(entry, first, last, time)
+
+
+def note_request(entry: Database, event: Event, time: float) -> None:
+    """Keep a request of the database, or of a log file of its instance, that hung or ended."""
+    hangs = event.event_id in HUNG_IO
+    if not hangs and event.event_id not in REQUEST_ENDS:
+        return
+    file, offset = event.fields.get("file"), event.fields.get("offset")
+    seconds = event.fields.get("seconds")
+    took = seconds if isinstance(seconds, int | float) and 0 <= seconds < MAX_SECONDS else 0
+    request = Request(
+        time,
+        time - took,
+        # A database is known by its entry, wherever it is now.
+        file.lower()[-MAX_NAME:] if isinstance(file, str) and not event.database else "",
+        offset if isinstance(offset, int) and 0 <= offset < 1 << 63 else -1,
+    )
+    if not hangs:
+        entry.hung_requests = [each for each in entry.hung_requests if not _ends(request, each)]
+    elif any(_ends(each, request) for each in entry.ended_requests):
+        return
+    known = entry.hung_requests if hangs else entry.ended_requests
+    insort(known, request)
+    del known[:-MAX_REQUESTS]
+
+
+def _ends(done: Request, hung: Request) -> bool:
+    return (
+        (done.file, done.offset) == (hung.file, hung.offset)
+        and done.time >= hung.time
+        and done.began <= hung.began + ROUNDED
+    )
+
+
+def still_hung(entry: Database, instance: Instance | None) -> list[float]:
+    """Sorted times at which the requests were reported that have not completed since; its instance
+    has not come up, and nobody has acknowledged them."""
+    came_up = instance.mounted if instance is not None else 0.0
+    dealt_with = acknowledgements.up_to(entry, acknowledgements.HUNG_IO)
+    return [
+        each.time for each in entry.hung_requests if each.time >= came_up and each.time > dealt_with
+    ]
 
 
 def fold_request(entry: Database, event: Event, time: float) -> bool:

@@ -6,7 +6,6 @@ The order of arrival makes no difference: times never go back (semantics.md 3).
 from collections.abc import Iterable
 
 from esewatch.fold.databases.bad_pages import (
-    hold_unfit,
     latch_found,
     mark_checksums_good,
     mark_good,
@@ -29,13 +28,7 @@ def is_bad(record: OfCopy) -> bool:
     return isinstance(record, PagesScanned) and bool(record.bad or record.found)
 
 
-def told_at(record: OfCopy) -> float:
-    """The time of the reading; the content of a copy is older."""
-    return max(record.time, record.read) if isinstance(record, PagesScanned) else record.time
-
-
 def fold(entry: Database, record: OfCopy, source: SourceState) -> None:
-    """Fold the facts that `source` read from the database's file, or from a copy of it."""
     if not entry.path and not is_snapshot(record.database):
         entry.path = record.database
     if isinstance(record, HeaderSeen):
@@ -84,7 +77,10 @@ def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     _latch_all(entry, found, checked.time, history=history)
     unnamed = checked.bad - len(found)
     if unnamed > 0 and not any(page == UNLOCATED for page, _ in found):
-        hold_unfit(entry, "uncorrectable", unnamed, checked.time)
+        # The same finding read again changes nothing, so the larger number holds.
+        known, last = entry.bad_pages_overflow.get("uncorrectable", (0, 0.0))
+        most = max(known, unnamed), max(last, checked.time)
+        entry.bad_pages_overflow["uncorrectable"] = most
 
 
 def _piece(entry: Database, piece: PagesScanned) -> None:

@@ -1,8 +1,7 @@
 """Integrity of a database: known bad pages, and verification (semantics.md 3).
 
-The fold latches the facts of events; this module decides which bad pages are unresolved, from
-the latched set, the repairs and the derived passes. Order of arrival makes no
-difference.
+The fold latches the facts of events; this module decides which bad pages are unresolved, from the
+latched set, the repairs and the derived passes. Order of arrival makes no difference.
 """
 
 from bisect import bisect_left
@@ -314,7 +313,6 @@ def _unnamed(database: Database, around: ScanCircumstances, clean: float) -> Ite
 
 
 def _beyond_limit(database: Database, clean: float) -> Iterator[BadPage]:
-    """By kind, the number of those for which there was no room."""
     for kind in BAD_KINDS:
         dealt_with = _dealt_with(database, UNLOCATED, kind)
         open_since = _open_since(kind, database, clean)

@@ -19,70 +19,7 @@ from esewatch.ese.events.from_strings import has_own_messages
 from esewatch.fold.state.state import BAD_KINDS, BadKind, Failure, FailureKind
 from esewatch.model import Event
 
-ROWS_SLACK = 1000
-"""So many more are admitted before any are dropped: one walk for all of them."""
-_MOST = 2**32 - 1
-
-
-def add_page(rows: bytearray, page: int, time: float, *, most: int) -> None:
-    """Add a page, or renew it; of more than `most` rows the youngest stay. Times are kept in whole
-    seconds, rounded up: no scan that began before an error clears it."""
-    if not 0 <= page <= _MOST:
-        return
-    known = array("Q", bytes(rows))
-    first = page << 32
-    row = first | min(max(0, math.ceil(time)), _MOST)
-    place = bisect_left(known, first)
-    if place < len(known) and known[place] >> 32 == page:
-        known[place] = max(known[place], row)
-    else:
-        known.insert(place, row)
-    if len(known) > most + ROWS_SLACK:
-        youngest = sorted(known, key=lambda each: each & _MOST)[-most:]
-        known = array("Q", sorted(youngest))
-    rows[:] = known.tobytes()
-
-
-def read_pages(rows: bytes | bytearray) -> Iterator[tuple[int, float]]:
-    """(page, last time) of each row."""
-    for row in array("Q", bytes(rows)):
-        yield row >> 32, float(row & _MOST)
-
-
-def drop_pages(rows: bytearray, is_over: Callable[[int, float], bool]) -> None:
-    """Drop the pages that are over, by number and last time."""
-    kept = [row for row in array("Q", bytes(rows)) if not is_over(row >> 32, row & _MOST)]
-    rows[:] = array("Q", kept).tobytes()
-
-
 Span = tuple[float, float]
-
-
-def holds(spans: Sequence[Span], start: float, end: float) -> bool:
-    """True if a span has a part from `start` to `end`."""
-    place = bisect_right(spans, (end, math.inf))
-    return place > 0 and spans[place - 1][1] >= start
-
-
-def add_time(spans: list[Span], time: float, *, within: float, most: int) -> None:
-    """Add a time; times at most `within` seconds apart are one span, and of more than `most` spans
-    the two that lie closest."""
-    if not holds(spans, time, time):
-        insort(spans, (time, time))
-        place = bisect_left(spans, (time, time))
-        for at in (place + 1, place):
-            if 0 < at < len(spans) and spans[at][0] - spans[at - 1][1] <= within:
-                _join(spans, at)
-        if len(spans) > most:
-            gaps = [after[0] - before[1] for before, after in pairwise(spans)]
-            _join(spans, gaps.index(min(gaps)) + 1)
-
-
-def _join(spans: list[Span], at: int) -> None:
-    """Make one span of the one at this place and of the one before it."""
-    spans[at - 1 : at + 1] = [(spans[at - 1][0], spans[at][1])]
-
-
 REPORTS: Final = frozenset({104, 214, 217, 218, 244, 454, 494, 495, 705, 723, 724, 734, 2002})
 """Events with such an error: its place in each is in the catalogue."""
 ERRORS: Final[Mapping[int, FailureKind]] = {
@@ -117,12 +54,6 @@ def keep(failures: list[Failure], new: Failure) -> None:
         failures.remove(same[0])
 
 
-def note_named(spans: dict[BadKind, list[Span]], kind: BadKind, time: float) -> None:
-    """Note that an event named a bad page of that kind. A time between two that are joined is
-    near one of them."""
-    add_time(spans.setdefault(kind, []), time, within=2 * NEAR_SECONDS, most=MAX_SPANS)
-
-
 def unnamed(
     failures: Iterable[Failure], named: Mapping[BadKind, list[Span]]
 ) -> dict[BadKind, list[Failure]]:
@@ -140,3 +71,62 @@ def unnamed(
         if left:
             found[kind] = left
     return found
+
+
+def holds(spans: Sequence[Span], start: float, end: float) -> bool:
+    """True if a span has a part from `start` to `end`."""
+    place = bisect_right(spans, (end, math.inf))
+    return place > 0 and spans[place - 1][1] >= start
+
+
+def add_time(spans: list[Span], time: float, *, within: float, most: int) -> None:
+    """Add a time; times at most `within` seconds apart are one span, and of more than `most` spans
+    the two that lie closest."""
+    if not holds(spans, time, time):
+        insort(spans, (time, time))
+        place = bisect_left(spans, (time, time))
+        for at in (place + 1, place):
+            if 0 < at < len(spans) and spans[at][0] - spans[at - 1][1] <= within:
+                _join(spans, at)
+        if len(spans) > most:
+            gaps = [after[0] - before[1] for before, after in pairwise(spans)]
+            _join(spans, gaps.index(min(gaps)) + 1)
+
+
+def _join(spans: list[Span], at: int) -> None:
+    spans[at - 1 : at + 1] = [(spans[at - 1][0], spans[at][1])]
+
+
+ROWS_SLACK = 1000
+"""So many more are admitted before any are dropped: one walk for all of them."""
+_MOST = 2**32 - 1
+
+
+def add_page(rows: bytearray, page: int, time: float, *, most: int) -> None:
+    """Add a page, or renew it; of more than `most` rows the youngest stay. Times are kept in whole
+    seconds, rounded up: no scan that began before an error clears it."""
+    if not 0 <= page <= _MOST:
+        return
+    known = array("Q", bytes(rows))
+    first = page << 32
+    row = first | min(max(0, math.ceil(time)), _MOST)
+    place = bisect_left(known, first)
+    if place < len(known) and known[place] >> 32 == page:
+        known[place] = max(known[place], row)
+    else:
+        known.insert(place, row)
+    if len(known) > most + ROWS_SLACK:
+        youngest = sorted(known, key=lambda each: each & _MOST)[-most:]
+        known = array("Q", sorted(youngest))
+    rows[:] = known.tobytes()
+
+
+def read_pages(rows: bytes | bytearray) -> Iterator[tuple[int, float]]:
+    """(page, last time) of each row."""
+    for row in array("Q", bytes(rows)):
+        yield row >> 32, float(row & _MOST)
+
+
+def drop_pages(rows: bytearray, is_over: Callable[[int, float], bool]) -> None:
+    kept = [row for row in array("Q", bytes(rows)) if not is_over(row >> 32, row & _MOST)]
+    rows[:] = array("Q", kept).tobytes()

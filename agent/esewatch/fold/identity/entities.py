@@ -28,7 +28,7 @@ from esewatch.fold.state.state import (
     SourceState,
     State,
 )
-from esewatch.model import Coverage, Event, Feed, Reading, Record
+from esewatch.model import Coverage, Event, Reading, Record
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -118,8 +118,11 @@ def shortened(record: AnyRecord) -> AnyRecord:
         record = msgspec.structs.replace(
             record, **dict(zip(names, map(shortened_name, told), strict=True))
         )
-    if isinstance(record, Reading) and record.feed is not None and _is_long(record.feed):
-        return msgspec.structs.replace(record, feed=_short_feed(record.feed))
+    feed = record.feed if isinstance(record, Reading) else None
+    if feed is not None and len(feed.name) + sum(map(len, feed.labels)) > MAX_NAME:
+        labels = tuple(shortened_name(label, MAX_LABEL) for label in feed.labels)
+        feed = msgspec.structs.replace(feed, name=shortened_name(feed.name), labels=labels)
+        record = msgspec.structs.replace(record, feed=feed)
     return record
 
 
@@ -129,15 +132,6 @@ def shortened_name(name: str, most: int = MAX_NAME) -> str:
         return name
     digest = zlib.crc32(name.encode("utf-8", "surrogatepass"))
     return f"{name[: most - 9]}~{digest:08x}"
-
-
-def _is_long(feed: Feed) -> bool:
-    return len(feed.name) + sum(map(len, feed.labels)) > MAX_NAME
-
-
-def _short_feed(feed: Feed) -> Feed:
-    labels = tuple(shortened_name(label, MAX_LABEL) for label in feed.labels)
-    return msgspec.structs.replace(feed, name=shortened_name(feed.name), labels=labels)
 
 
 MAX_ALIASES = 8
@@ -237,7 +231,6 @@ class Computers:
         return False
 
     def tells_of(self, source: SourceState, channel: tuple[str, str]) -> None:
-        """Note that the source read a range of the channel whole."""
         known = self._channels_of.get(source.name)
         if known is None or len(known) != len(source.channels):
             known = self._channels_of[source.name] = set(source.channels)
@@ -336,7 +329,6 @@ class Computers:
 
 
 def rename(state: State, names: Mapping[str, str]) -> None:
-    """Relabel computers, all at once: `names` maps the old labels to the new ones."""
 
     def renamed(label: str) -> str:
         return names.get(label, label)

@@ -1,4 +1,4 @@
-"""Identity: labels, tiers and names (semantics.md 1)."""
+"""Identity of databases: labels, tiers, names, roles and origins (semantics.md 1)."""
 
 import re
 from bisect import bisect_right
@@ -14,47 +14,6 @@ from esewatch.fold.identity.owners import EXCHANGE, has_been_in, instance_label,
 from esewatch.fold.state.damage import CORRUPTION
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import START, Database, State, Transition
-
-ACTIVE_FAMILY = frozenset({735, 736, 737, 738, 744})
-PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
-"""Of a current engine: the scan of a copy that replays logs (ese-facts 1.5)."""
-SKIPPED = 747
-"""An event that comes with a resume, which shows the role."""
-OF_BOTH_GENERATIONS = frozenset({717, 719})
-"""The scan of Exchange 2007 logs these too, which shows no role."""
-
-
-_FAMILY = dict.fromkeys(ACTIVE_FAMILY, "active") | dict.fromkeys(PASSIVE_FAMILY, "passive")
-
-
-def family(event_id: int) -> str:
-    """active or passive: the role whose scan this event belongs to, empty where it shows
-    neither."""
-    return _FAMILY.get(event_id, "")
-
-
-def role_changes(database: Database, transitions: Iterable[Transition]) -> list[float]:
-    """Times at which the copy changed its role: its events changed family, or a failover.
-    `transitions` are sorted. A database of Exchange 2007 logs one family only."""
-    changes = list(database.failovers)
-    role = database.evicted_role
-    for each in transitions:
-        if each.event_id != SKIPPED and (new := family(each.event_id)):
-            if role and new != role:
-                changes.append(each.time)
-            role = new
-    return sorted(changes)
-
-
-def role_at(transitions: Iterable[Transition], time: float) -> str:
-    """The role that the events up to `time` show, empty without any; `transitions` are sorted."""
-    role = ""
-    for each in transitions:
-        if each.time > time:
-            break
-        role = family(each.event_id) or role
-    return role
-
 
 Tier = Literal["watched", "observed", "ignored"]
 
@@ -168,7 +127,6 @@ def is_configured(computer: str, database: str, settings: Settings) -> bool:
 
 
 def is_ignored(computer: str, label: str, settings: Settings) -> bool:
-    """True if nothing of it is kept except damage."""
     return _is_ignored(label) and not is_configured(computer, label, settings)
 
 
@@ -216,6 +174,47 @@ def database_name(database: Database, settings: Settings) -> str:
     return re.split(r"[\\/]", database.database)[-1].rsplit(".", 1)[0]
 
 
+ACTIVE_FAMILY = frozenset({735, 736, 737, 738, 744})
+PASSIVE_FAMILY = frozenset({717, 719, 732, 733, 745, 746, 747})
+"""Of a current engine: the scan of a copy that replays logs (ese-facts 1.5)."""
+SKIPPED = 747
+"""An event that comes with a resume, which shows the role."""
+OF_BOTH_GENERATIONS = frozenset({717, 719})
+"""The scan of Exchange 2007 logs these too, which shows no role."""
+
+
+_FAMILY = dict.fromkeys(ACTIVE_FAMILY, "active") | dict.fromkeys(PASSIVE_FAMILY, "passive")
+
+
+def family(event_id: int) -> str:
+    """active or passive: the role whose scan this event belongs to, empty where it shows
+    neither."""
+    return _FAMILY.get(event_id, "")
+
+
+def role_changes(database: Database, transitions: Iterable[Transition]) -> list[float]:
+    """Times at which the copy changed its role: its events changed family, or a failover.
+    `transitions` are sorted. A database of Exchange 2007 logs one family only."""
+    changes = list(database.failovers)
+    role = database.evicted_role
+    for each in transitions:
+        if each.event_id != SKIPPED and (new := family(each.event_id)):
+            if role and new != role:
+                changes.append(each.time)
+            role = new
+    return sorted(changes)
+
+
+def role_at(transitions: Iterable[Transition], time: float) -> str:
+    """The role that the events up to `time` show, empty without any; `transitions` are sorted."""
+    role = ""
+    for each in transitions:
+        if each.time > time:
+            break
+        role = family(each.event_id) or role
+    return role
+
+
 def role_of(database: Database, settings: Settings) -> str:
     """active or passive: as its scan shows, else as configured, else empty (semantics.md 1). Beyond
     that the letter D of Exchange is taken as a hint: R is logged by every start."""
@@ -245,7 +244,7 @@ def device_of(database: Database, volumes: Mapping[str, str], settings: Settings
 
 def origins(state: State, settings: Settings) -> dict[DatabaseKey, Database]:
     """Of each snapshot that names no origin, the only watched database whose path ends as its does;
-    of others none."""
+    of others none. As `moved`, from what is known of all: order of arrival makes no difference."""
     shadows = [each for each in state.databases.values() if is_snapshot(each.database)]
     if not shadows:
         return {}

@@ -282,7 +282,6 @@ class BackupJob(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Throughput of the last set as a share of the first's."""
         return self.rates[-1] / self.rates[0]
 
 
@@ -319,14 +318,17 @@ def latest_jobs(logged: Iterable[BackupSet], streamed: Iterable[BackupSet]) -> l
     found = [job for chain in chains if (job := _job(chain)) is not None]
     for chain in _chains(streamed):
         job = _job(chain)
-        if job is not None and not any(_meet(job, other) for other in found):
+        if job is not None and not any(
+            job.started < other.ended + MINUTE and other.started < job.ended + MINUTE
+            for other in found
+        ):
             found.append(job)
     return sorted(found, key=lambda job: (job.ended, job.started, job.rates))[-LATEST:]
 
 
 def slow_jobs(jobs: Sequence[BackupJob]) -> int:
-    """The number of jobs in which the last set ran at less than half the throughput of the
-    first."""
+    """The number of jobs in which the last set ran at less than half the throughput of the first:
+    buffered writes of very large files fill the cache of the computer that runs the backup (P2)."""
     return sum(job.ratio < SLOW for job in jobs)
 
 
@@ -357,7 +359,3 @@ def _job(sets: Sequence[BackupSet]) -> BackupJob | None:
         rates=tuple(each.bytes / each.seconds for each in compared),
         instances=frozenset(each.ese_instance.lower() for each in compared),
     )
-
-
-def _meet(one: BackupJob, other: BackupJob) -> bool:
-    return one.started < other.ended + MINUTE and other.started < one.ended + MINUTE

@@ -1,4 +1,4 @@
-"""Volumes of transaction logs, and their free space.
+"""Facts from counters: groups that a computer exposes, volumes of transaction logs and their space.
 
 No input says where the logs of an instance are: the configuration does (`log_path`). Of the
 volumes of a computer only those are kept that a configured path may lie on, so the configuration
@@ -72,7 +72,8 @@ def _free(paths: set[str], levels: Mapping[str, Level], now: float) -> float | N
 
 
 def counters_present(state: State) -> dict[str, Mapping[str, bool]]:
-    """By computer, group -> present. Sampled is what has samples of the last day that has any."""
+    """By computer, group -> present, as an input says where it begins. An older log may lack what
+    another input samples: what has samples of the last day that has any is present."""
     doubted = {
         name for name, host in state.hosts.items() if not all(host.counters_present.values())
     }

@@ -6,7 +6,7 @@ somebody acknowledged it; for some kinds only the latter ends it. No time ends i
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -99,9 +99,7 @@ def instance_of(state: State, computer: str, event: Event) -> str:
     return event.ese_instance or of_database or instance_name("", event.process)
 
 
-def note(instance: Instance, event: Event, kind: EngineErrorKind, time: float) -> None:
-    """Count one error of a kind that the event reports."""
-    note_process(instance, event.process)
+def note(instance: Instance, kind: EngineErrorKind, time: float) -> None:
     count, last = instance.errors.get(kind, (0, time))
     instance.errors[kind] = (count + 1, max(last, time))
     times = instance.error_times.setdefault(kind, [])
@@ -187,12 +185,10 @@ MOST_STRINGS = 16
 """Paths are looked for among the first strings."""
 
 
-def counts_unexplained(event: Event, extra_providers: Sequence[str]) -> bool:
-    return _counts(event.event_id, event.level, event.provider, tuple(extra_providers))
-
-
 @lru_cache(maxsize=4096)
-def _counts(event_id: int, level: str | None, provider: str, extra: tuple[str, ...]) -> bool:
+def counts_unexplained(
+    event_id: int, level: str | None, provider: str, extra: tuple[str, ...]
+) -> bool:
     return is_unexplained(event_id, level, provider, extra_providers=extra)
 
 

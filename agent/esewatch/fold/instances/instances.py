@@ -1,4 +1,10 @@
-"""State changes of one instance by one event: starts, stops, backups, the engine's version."""
+"""State changes of one instance by one event: starts, stops, backups, the engine's version,
+restores.
+
+205 is written after a restore that failed, too, and names nothing. A restore is a 204 and its 205
+without an error of the process between them, after which the instance came up whose logs were
+restored (semantics.md 3).
+"""
 
 import math
 import re
@@ -57,34 +63,20 @@ def fold_event(instance: Instance, event: Event, time: float) -> bool:
         if event.event_id in MOUNTED and time > instance.mounted:
             instance.mounted = time
             changed = True
-        if event.event_id == ATTACHED and time > instance.attached and _is_own(event):
-            instance.attached = time
-            changed = True
+        if event.event_id == ATTACHED and time > instance.attached:
+            # Not where recovery, a tool or the reader of a snapshot attached it.
+            replayed = event.instance_state in databases.REPLAYS
+            if not (replayed or is_tool(event.process) or is_snapshot(event.database)):
+                instance.attached = time
+                changed = True
         return changed
     if event.event_id in BACKUP_EVENTS:
         insert_backup(instance, _backup(event, time))
     elif event.event_id in damage.DAMAGE and not event.database:
-        damage.note_of_instance(instance, event, time)
+        damage.add(instance.damage, damage.DAMAGE[event.event_id][0], event.event_id, time)
     else:
         return changed
     return True
-
-
-def note_failed_read(instance: Instance, time: float) -> None:
-    """Note a bad page whose file is not known: none of its scans then verifies a database."""
-    bad_pages.note_io_error(instance, time)
-    page_errors.add_time(instance.failed_reads, time, within=0.0, most=bad_pages.MAX_IO_ERRORS)
-
-
-def is_sign(event: Event) -> bool:
-    """True if it shows that the instance that it names is at work."""
-    return event.event_id not in NO_SIGN and not is_tool(event.process)
-
-
-def _is_own(event: Event) -> bool:
-    """False for a database that recovery, a tool or the reader of a snapshot attached."""
-    replayed = event.instance_state in databases.REPLAYS
-    return not (replayed or is_tool(event.process) or is_snapshot(event.database))
 
 
 def _live(instance: Instance, event: Event, time: float) -> bool:
@@ -239,7 +231,6 @@ def _last_of(of: Restores) -> tuple[float, float]:
 
 
 def folder_label(path: str) -> str:
-    """Label of a folder, empty where it is none."""
     label = database_label(path.strip()) if path.strip() else ""
     return (label or "").rstrip("\\/")
 

@@ -1,7 +1,8 @@
 """Completion of a pass: the facts of its event, and the earliest time at which it began."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,9 @@ WALL_CLOCK = frozenset({732, 735, 737})
 """Completions whose seconds run from start to end and whose bad count is of the last run only."""
 COPY_SCAN_END = 732
 
+_COUNTS = (
+    "invocations", "pages_seen", "pages_freed", "bad_checksums", "run_bad_checksums", "days"
+)  # fmt: skip
 DATE_SLACK = 14 * 3600.0
 """The date of a start is local: in the earliest zone midnight comes this much earlier than in
 UTC."""
@@ -33,6 +37,11 @@ def completed(
     fields, time = transition.fields, transition.time
     seconds = fields.get("seconds")
     wall = transition.event_id in WALL_CLOCK
+    told = figures(transition.event_id, fields)
+    if "pages_seen" in told:
+        told["pages_seen"] = max(told["pages_seen"], 0)
+    if "run_pages" in fields:
+        told["run_pages"] = int(fields["run_pages"])
     started = current.started
     if started is None and seconds is not None and (wall or fields.get("invocations") == 1):
         started = time - seconds
@@ -50,18 +59,17 @@ def completed(
         interrupted=False,
         last_event=time,
         late=current.late or transition.event_id in LATE,
-        work_seconds=None if wall or seconds is None else float(seconds),
-        wall_seconds=float(seconds) if wall and seconds is not None else None,
-        invocations=_integer(fields.get("invocations")),
-        pages_seen=_integer(max(fields["pages_seen"], 0) if "pages_seen" in fields else None),
-        pages_freed=_integer(fields.get("pages_freed")),
-        bad_checksums=_integer(fields.get("bad_checksums")),
-        run_pages=_integer(fields.get("run_pages")),
-        run_bad_checksums=_integer(fields.get("run_bad_checksums")),
-        days=_integer(fields.get("days")),
-        completion_event=transition.event_id,
         history=transition.history,
+        **told,
     )
+
+
+def figures(event_id: int, fields: Mapping[str, int | float]) -> dict[str, Any]:
+    found: dict[str, Any] = {name: int(fields[name]) for name in _COUNTS if name in fields}
+    if "seconds" in fields:
+        kind = "wall_seconds" if event_id in WALL_CLOCK else "work_seconds"
+        found[kind] = float(fields["seconds"])
+    return {"completion_event": event_id, **found}
 
 
 def _earliest(
@@ -116,7 +124,3 @@ def counted_bad(done: Pass) -> int:
     if done.completion_event == COPY_SCAN_END:
         return 0
     return max(done.bad_checksums or 0, done.run_bad_checksums or 0)
-
-
-def _integer(value: int | float | None) -> int | None:
-    return None if value is None else int(value)

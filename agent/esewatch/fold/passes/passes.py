@@ -5,15 +5,15 @@ Transitions are sorted by time, so the order in which records arrived makes no d
 """
 
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from esewatch.fold.identity.identity import SKIPPED, family
-from esewatch.fold.passes.completions import LATE, WALL_CLOCK, completed, unknown
+from esewatch.fold.passes.completions import LATE, WALL_CLOCK, completed, figures, unknown
 from esewatch.fold.passes.stops import DETACH, life_of, stops_in
 from esewatch.fold.passes.transitions import ROW_BYTES, count, insert, take, unpack
-from esewatch.fold.state.database_state import Ended
 from esewatch.fold.state.state import Database, Lived, Pass, State, TaskTotals, Transition
 
 OPENS = {700: "defrag", 717: "checksum", 718: "zeroing", 736: "checksum"}
@@ -53,19 +53,12 @@ MAX_PASSES = 64
 DEFAULT_STALE_SECONDS = 7 * 86400.0
 
 
-class TaskSummary(msgspec.Struct):
+class TaskSummary(TaskTotals):
     """One task of one database: totals, the open pass (running or interrupted), the last times."""
 
-    started: int = 0
-    completed: int = 0
-    interrupted: int = 0
-    failed: int = 0
     current: Pass | None = None
     last_completed: Pass | None = None
     last_started: float | None = None
-    last_failed: float | None = None
-    last_late: float | None = None
-    """Last report of the engine that the scan is late, or aborted it (733, 735, 745)."""
 
     def running(self, now: float, stale_seconds: float = DEFAULT_STALE_SECONDS) -> bool:
         """True if a pass is running: open, not interrupted, with an event within
@@ -82,7 +75,7 @@ class TaskView(TaskSummary):
     """A task with its ended passes, oldest first: all of the kept transitions, and the last 64 of
     older ones."""
 
-    passes: list[Pass] = []
+    passes: list[Pass] = msgspec.field(default_factory=list)
 
     def summary(self) -> TaskSummary:
         """The same without the ended passes, which take most of the memory."""
@@ -110,14 +103,8 @@ def evict(database: Database, life: Sequence[Lived] = ()) -> list[Pass]:
     dropped: list[Pass] = []
     kept: list[Pass] = []
     for task, view in machine.views.items():
-        database.evicted[task] = TaskTotals(
-            started=view.started,
-            completed=view.completed,
-            interrupted=view.interrupted,
-            failed=view.failed,
-            last_failed=view.last_failed,
-            last_late=view.last_late,
-        )
+        totals = {name: getattr(view, name) for name in TaskTotals.__struct_fields__}
+        database.evicted[task] = TaskTotals(**totals)
         if view.current is not None:
             database.evicted_open[task] = view.current
         else:
@@ -176,16 +163,13 @@ def _walk(
 ) -> "_Machine":
     machine = _Machine(database)
     ends = [(stop, False) for stop in stops] + [(time, True) for time in database.failovers]
-    pending = iter(sorted(end for end in ends if database.evicted_until <= end[0] < until))
-    end = next(pending, None)
+    pending = deque(sorted(end for end in ends if database.evicted_until <= end[0] < until))
     for transition in transitions:
-        while end is not None and end[0] < transition.time:
-            machine.end(*end)
-            end = next(pending, None)
+        while pending and pending[0][0] < transition.time:
+            machine.end(*pending.popleft())
         machine.step(transition)
-    while end is not None:
+    for end in pending:
         machine.end(*end)
-        end = next(pending, None)
     return machine
 
 
@@ -200,14 +184,9 @@ class _Machine:
             totals = database.evicted.get(task, TaskTotals())
             current = database.evicted_open.get(task)
             self.views[task] = TaskView(
-                started=totals.started,
-                completed=totals.completed,
-                interrupted=totals.interrupted,
-                failed=totals.failed,
+                **msgspec.structs.asdict(totals),
                 current=current,
                 last_started=current.started if current else None,
-                last_failed=totals.last_failed,
-                last_late=totals.last_late,
                 passes=[item for item in database.old_passes if item.task == task],
             )
         for view in self.views.values():
@@ -242,14 +221,10 @@ class _Machine:
             self._partial(event, PARTIAL[event], time)
 
     def end(self, time: float, failover: bool) -> None:
-        """It stopped (`stops_in`), or its copy changed its role."""
+        """Its copy changed its role, or it stopped (`stops_in`): running passes are interrupted."""
         if failover:
             self.change_role(time)
-        else:
-            self.stop(time)
-
-    def stop(self, time: float) -> None:
-        """The instance stopped or the database was detached: running passes are interrupted."""
+            return
         for task, view in self.views.items():
             if view.current is not None and not view.current.interrupted:
                 self._interrupt(task, time)
@@ -335,7 +310,6 @@ class _Machine:
             self._change(task, interrupted=True, failures=count, last_event=time)
 
     def _running(self, task: str, time: float, *, late: bool) -> None:
-        """Seen at work without its start: open, but not counted as started."""
         view = self.views[task]
         view.current = view.current or self._heard_of(task, time)
         self._change(task, interrupted=False, last_event=time, late=late or view.current.late)
@@ -370,32 +344,13 @@ def _later(known: float | None, time: float) -> float:
 def untimed_passes(database: Database) -> list[Pass]:
     """The last read is the first."""
     return [
-        _untimed_pass(task, ended)
+        Pass(
+            task=task,
+            started=None,
+            ended=None,
+            outcome="completed",
+            **figures(ended.event_id, ended.figures),
+        )
         for ended in reversed(database.untimed.ends)
         for task in COMPLETES.get(ended.event_id, ())
     ]
-
-
-def _untimed_pass(task: str, ended: Ended) -> Pass:
-    seconds = ended.figures.get("seconds")
-    wall = ended.event_id in WALL_CLOCK
-    return Pass(
-        task=task,
-        started=None,
-        ended=None,
-        outcome="completed",
-        completion_event=ended.event_id,
-        work_seconds=None if wall or seconds is None else float(seconds),
-        wall_seconds=float(seconds) if wall and seconds is not None else None,
-        invocations=_figure(ended, "invocations"),
-        pages_seen=_figure(ended, "pages_seen"),
-        pages_freed=_figure(ended, "pages_freed"),
-        bad_checksums=_figure(ended, "bad_checksums"),
-        run_bad_checksums=_figure(ended, "run_bad_checksums"),
-        days=_figure(ended, "days"),
-    )
-
-
-def _figure(ended: Ended, name: str) -> int | None:
-    value = ended.figures.get(name)
-    return None if value is None else int(value)

@@ -36,7 +36,6 @@ _TELLS = STOP_EVENTS | _REPLAY_BEGINS | _REPLAY_ENDS
 
 
 def life_of(state: State, entry: Database) -> Sequence[Lived]:
-    """Starts, stops and recoveries of its instance, sorted."""
     found = [
         lived
         for stay in stays(entry)

@@ -98,7 +98,12 @@ def insert(rows: bytearray, new: Transition) -> None:
     order = _order(new.time, new.record_id, new.event_id)
     if _order_at(rows, at - 1) > order:
         at = bisect_right(range(at), order, key=lambda place: _order_at(rows, place))
-    if new.record_id and at and _is_at(rows, at - 1, new):
+    if (
+        new.record_id
+        and at
+        and _HEAD.unpack_from(rows, (at - 1) * ROW_BYTES)[:3]
+        == (new.time, new.record_id, new.event_id)
+    ):
         return
     rows[at * ROW_BYTES : at * ROW_BYTES] = _pack(new)
 
@@ -162,11 +167,6 @@ def _order(time: float, record_id: int, event_id: int) -> tuple[float, int, int]
     """Time, record id, and where both say nothing: a start before an end. A domain controller
     starts and completes within one second, and a console lists the younger one first."""
     return (time, record_id, 0 if event_id in STARTS else 2 if event_id in ENDS else 1)
-
-
-def _is_at(rows: bytearray, place: int, known: Transition) -> bool:
-    time, record_id, event_id, _ = _HEAD.unpack_from(rows, place * ROW_BYTES)
-    return bool((time, record_id, event_id) == (known.time, known.record_id, known.event_id))
 
 
 def _order_at(rows: bytearray, place: int) -> tuple[float, int, int]:

@@ -17,7 +17,6 @@ RESTORE = "restore"
 
 
 def unplaced(kind: str) -> str:
-    """Bad pages of that kind without a place."""
     return f"pages {kind}"
 
 
@@ -31,7 +30,6 @@ def damage(kind: str) -> str:
 
 
 def error(kind: str) -> str:
-    """Errors of its instance, of that kind."""
     return f"error {kind}"
 
 

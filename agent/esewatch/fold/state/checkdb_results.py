@@ -103,7 +103,6 @@ def errors_left(entry: SqlDatabase, checks: Checks) -> float | None:
 
 
 def has_errors(entry: SqlDatabase) -> bool:
-    """True if the latest check of any kind left errors."""
     return any(errors_left(entry, checks) for checks in (entry.full, entry.physical))
 
 

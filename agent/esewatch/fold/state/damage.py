@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Literal, get_args
 
 from esewatch.fold.state import acknowledgements
-from esewatch.fold.state.state import Damage, DamageKind, Database, Instance
+from esewatch.fold.state.state import Damage, DamageKind, Database
 from esewatch.model import Event
 
 Whose = Literal["own", "active", "both"]
@@ -52,10 +52,6 @@ def note(database: Database, event: Event, time: float) -> None:
         add(database.damage, kind, event.event_id, time)
     if whose != "own":
         add(database.damage_of_active, kind, event.event_id, time)
-
-
-def note_of_instance(instance: Instance, event: Event, time: float) -> None:
-    add(instance.damage, DAMAGE[event.event_id][0], event.event_id, time)
 
 
 def known_damage(

@@ -78,15 +78,15 @@ class TaskTotals(msgspec.Struct):
     failed: int = 0
     last_failed: float | None = None
     last_late: float | None = None
+    """Last report of the engine that the scan is late, or aborted it (733, 735, 745)."""
 
 
 class BadPage(msgspec.Struct, array_like=True):
     """One latched bad page: stays until proven good, patched or acknowledged.
 
-    `history` marks one that the first reading found already older than 7 days.
-    `pages` is above 1 for those beyond the limit, of which only the number is known.
-    `times` are those at which it was reported, where there are more than `first` and `last`: the
-    last 4, sorted.
+    `history` marks one that the first reading found already older than 7 days. `pages` is above 1
+    for those beyond the limit, of which only the number is known. `times` are those at which it was
+    reported, where there are more than `first` and `last`: the last 4, sorted.
     """
 
     page: int
@@ -99,8 +99,6 @@ class BadPage(msgspec.Struct, array_like=True):
 
 
 class Request(msgspec.Struct, array_like=True, frozen=True, order=True):
-    """One request to the disk that hung, or the end of one."""
-
     time: float
     began: float
     file: str
@@ -172,8 +170,6 @@ class Untimed(msgspec.Struct, array_like=True):
 
 
 class Database(msgspec.Struct, kw_only=True):
-    """One database file on one computer."""
-
     computer: str
     database: str
     """The label: normalised path."""
@@ -244,7 +240,7 @@ class Database(msgspec.Struct, kw_only=True):
     bad_pages_overflow: dict[BadKind, tuple[int, float]] = {}
     """By kind: pages that did not fit, and the time of the last one."""
     more_bad_pages: dict[BadKind, bytearray] = {}
-    """By kind, further ones, as rows of `fold.more_pages`: at most 4,000."""
+    """By kind, further ones, as rows of `fold.databases.page_errors`: at most 4,000."""
     failures: list[Failure] = []
     """Sorted, those whose error is a page error: of each kind the last 64."""
     named_pages: dict[BadKind, list[tuple[float, float]]] = {}
@@ -305,7 +301,7 @@ class Database(msgspec.Struct, kw_only=True):
     hung_io: dict[str, int] = {}
     hung_io_last: dict[str, float] = {}
     hung_requests: list[Request] = []
-    """Sorted, the last 64 that hung and have not completed since (`hung_requests.py`)."""
+    """Sorted, the last 64 that hung and have not completed since (semantics.md 7)."""
     ended_requests: list[Request] = []
     """Sorted, the last 64 that failed or were slow."""
     untimed: Untimed = msgspec.field(default_factory=Untimed)

@@ -41,7 +41,6 @@ def overlapped(ranges: Sequence[Range], new: Range) -> slice:
 
 
 def insert(ranges: list[Range], new: Range) -> None:
-    """Insert a range, merged with all it shares ids with."""
     where = overlapped(ranges, new)
     ranges[where] = [union([new, *ranges[where]])]
 

@@ -177,7 +177,6 @@ def days(rows: bytes | bytearray) -> list[Day]:
 
 
 def set_size(rows: bytearray, time: float, size: float) -> None:
-    """Keep the size (bytes) of a database as the one of the day of `time`."""
     if not -FURTHEST < time < FURTHEST:
         return
     place = _SIZES.place(rows, day_of(time), len(rows))
@@ -186,7 +185,6 @@ def set_size(rows: bytearray, time: float, size: float) -> None:
 
 
 def sizes(rows: bytes | bytearray) -> list[Size]:
-    """The days on which a size was seen, oldest first, at most 400."""
     return list(map(Size._make, _SIZES.row.iter_unpack(rows)))
 
 

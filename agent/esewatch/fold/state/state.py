@@ -1,8 +1,7 @@
 """The state: everything the fold keeps, and the only thing the journal stores.
 
-Everything here is plain data (msgspec structs), so that a whole entity is one
-journal row. Bounds are in the comments; a database stays under 100 KB.
-Times are epoch seconds, UTC.
+Everything here is plain data (msgspec structs), so that a whole entity is one journal row. Bounds
+are in the comments; a database stays under 100 KB. Times are epoch seconds, UTC.
 """
 
 from collections.abc import Collection
@@ -192,7 +191,7 @@ class Instance(Metered, kw_only=True):
     """Its starts, stops, recoveries and attached databases (`instances.LIFE`), sorted; the last
     1,024."""
     hours: bytearray = msgspec.field(default_factory=bytearray)
-    """The hours that have an event of it other than a stop, as rows of `fold.hours_heard`."""
+    """The hours that have an event of it other than a stop, as rows of `fold.channels.hearing`."""
     engines: dict[str, float] = {}
     """Engine version without its revision -> when it was first reported; the last 8 (102, `%2`)."""
     damage: dict[DamageKind, Damage] = {}
@@ -225,7 +224,7 @@ class Instance(Metered, kw_only=True):
     ratio: dict[str, Sampled] = {}
     """By series: when pages read and pages freed by online defragmentation were sampled."""
     unpaired: dict[int, list[float]] = {}
-    """Hour since 1970 -> pages read and freed, not in the days yet (`fold.pairing`)."""
+    """Hour since 1970 -> pages read and freed, not in the days yet (`fold.readings`)."""
     paired_until: int = -1
     """The last hour that is counted or dropped."""
     sampled_since: float | None = None
@@ -233,7 +232,6 @@ class Instance(Metered, kw_only=True):
     of them never was."""
 
     def times_of(self, events: Collection[int]) -> list[float]:
-        """Sorted times of these events of its life."""
         return [time for time, _, event in self.life if event in events]
 
 
@@ -267,7 +265,7 @@ class Channel(msgspec.Struct, kw_only=True):
     heard: list[float] = []
     """The last record of each of the last 128 hours that have one, sorted."""
     hours: bytearray = msgspec.field(default_factory=bytearray)
-    """The hours that have a record, as rows of `fold.hours_heard`, the last 96 days of them."""
+    """The hours that have a record, as rows of `fold.channels.hearing`, of the last 96 days."""
     stretches: list[tuple[float, float]] = []
     """(first, last) record of times without a pause of 16 hours, sorted, the last 64. Of an older
     journal empty until the next record."""
@@ -407,7 +405,6 @@ class SourceState(msgspec.Struct, kw_only=True):
         self.salvaged = (salvaged.oldest, salvaged.last_record) if salvaged else None
 
     def settle_rebuilt(self) -> None:
-        """Note that all of its remaining records have been read."""
         self.rebuilding = False
         # An old journal that knew of no record had nothing to lose.
         if self.salvaged != (0.0, 0.0):

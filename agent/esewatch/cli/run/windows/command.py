@@ -87,7 +87,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def change(server: WindowsServer, data: Path, options: argparse.Namespace) -> int:
-    """Do the step to `server`. Raises OSError, EsewatchError."""
     said: list[str] = []
     try:
         if options.action == "restore":

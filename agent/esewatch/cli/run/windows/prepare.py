@@ -1,7 +1,9 @@
 """Changes of `esewatch windows prepare` to a server, which `restore` takes back.
 
 The MSI and the scripts call both; a second run of either changes nothing more. What a value of the
-registry was is noted before it is changed, for `restore`.
+registry was is noted before it is changed, for `restore`. Security identifiers, and descriptors in
+SDDL, are as in "Security Descriptor Definition Language" and "Well-known SIDs" of the
+documentation.
 """
 
 import hashlib
@@ -47,7 +49,6 @@ def with_entry(descriptor: str, sid: str, right: str) -> str:
 
 
 def without_entries(descriptor: str, sid: str) -> str:
-    """`descriptor` without what its access list says of `sid`."""
     head, entries, tail = _parts(descriptor)
     return head + "".join(each for each in entries if not each.endswith(f";{sid})")) + tail
 
@@ -76,46 +77,22 @@ _RULE: Final = "name=esewatch"
 
 
 class WindowsServer(Protocol):
-    """A Windows server, with the rights of an administrator. Everything raises OSError."""
+    """A Windows server, with the rights of an administrator. Everything raises OSError; groups and
+    members are named by their identifiers, access lists are SDDL."""
 
-    def is_domain_controller(self) -> bool:
-        """True if its groups are those of the domain."""
-
-    def sid(self, account: str) -> str:
-        """The identifier of an account."""
-
-    def join(self, group: str, member: str) -> None:
-        """Make `member` one of `group`, both by their identifiers."""
-
-    def leave(self, group: str, member: str) -> None:
-        """`member` is none of `group` any more."""
-
-    def number(self, key: str, name: str) -> int | None:
-        """A number of the registry, None where it is not there."""
-
-    def has_key(self, key: str) -> bool:
-        """True if the registry has a key."""
-
-    def set_number(self, key: str, name: str, value: int | None) -> None:
-        """Write a number into the registry; None deletes it."""
-
-    def key_access(self, key: str) -> str:
-        """The access list of a key, in SDDL."""
-
-    def set_key_access(self, key: str, descriptor: str) -> None:
-        """Change the access list of a key."""
-
-    def make_folder(self, path: Path, descriptor: str) -> None:
-        """Make a folder where there is none; it is of nobody but who `descriptor` names."""
-
-    def service_command(self) -> str:
-        """The command line that the service is started with."""
-
-    def set_service_command(self, command: str) -> None:
-        """Start the service with another command line from now on."""
-
-    def run(self, program: str, *words: str) -> str:
-        """Output of a program of Windows. OSError with its message when it fails."""
+    def is_domain_controller(self) -> bool: ...
+    def sid(self, account: str) -> str: ...
+    def join(self, group: str, member: str) -> None: ...
+    def leave(self, group: str, member: str) -> None: ...
+    def number(self, key: str, name: str) -> int | None: ...
+    def has_key(self, key: str) -> bool: ...
+    def set_number(self, key: str, name: str, value: int | None) -> None: ...
+    def key_access(self, key: str) -> str: ...
+    def set_key_access(self, key: str, descriptor: str) -> None: ...
+    def make_folder(self, path: Path, descriptor: str) -> None: ...
+    def service_command(self) -> str: ...
+    def set_service_command(self, command: str) -> None: ...
+    def run(self, program: str, *words: str) -> str: ...
 
 
 class ServiceSettings(NamedTuple):
@@ -236,7 +213,6 @@ def _forget_entries(server: WindowsServer, sid: str) -> None:
 
 
 def _change_channel(server: WindowsServer, channel: str, sid: str, *, reads: bool) -> None:
-    """Add or remove the entry of `sid` in who may read an event log."""
     said = server.run("wevtutil", "gl", channel)
     before = next(
         (line.partition(":")[2].strip() for line in said.splitlines() if "channelAccess:" in line),
@@ -289,10 +265,8 @@ class _Notes:
             self.values = json.loads(self._file.read_text(encoding="utf-8-sig"))
 
     def add(self, library: str, value: int | None) -> None:
-        """Note what is not noted yet."""
         self.values.setdefault(library, value)
         self._file.write_text(json.dumps(self.values), encoding="utf-8")
 
     def forget(self) -> None:
-        """All is as it was."""
         self._file.unlink(missing_ok=True)

@@ -96,7 +96,6 @@ def _handle(opened: int | None) -> Iterator[int | None]:
 
 
 def _text(found: ctypes.c_wchar_p) -> str:
-    """A text that Windows made, which is freed."""
     text = found.value or ""
     _kernel.LocalFree(ctypes.cast(found, ctypes.c_void_p))
     return text
@@ -104,7 +103,6 @@ def _text(found: ctypes.c_wchar_p) -> str:
 
 class ThisServer:
     def is_domain_controller(self) -> bool:
-        """True if its groups are those of the domain."""
         key = r"SYSTEM\CurrentControlSet\Control\ProductOptions"
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
             return bool(winreg.QueryValueEx(opened, "ProductType")[0] == _CONTROLLER)
@@ -132,7 +130,6 @@ class ThisServer:
         self._change(_net.NetLocalGroupDelMembers, group, member, _MEMBER_NOT_IN_ALIAS)
 
     def number(self, key: str, name: str) -> int | None:
-        """A number of the registry, None where it is not there."""
         try:
             with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
                 value, kind = winreg.QueryValueEx(opened, name)
@@ -148,7 +145,6 @@ class ThisServer:
         return True
 
     def set_number(self, key: str, name: str, value: int | None) -> None:
-        """Write a number into the registry; None deletes it."""
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key, 0, winreg.KEY_SET_VALUE) as opened:
             if value is not None:
                 winreg.SetValueEx(opened, name, 0, winreg.REG_DWORD, value)
@@ -157,7 +153,6 @@ class ThisServer:
                 winreg.DeleteValue(opened, name)
 
     def key_access(self, key: str) -> str:
-        """The access list of a key, in SDDL."""
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key, 0, _READ_CONTROL) as opened:
             size = wintypes.DWORD(0)
             _advapi.RegGetKeySecurity(opened.handle, _DACL, None, ctypes.byref(size))
@@ -188,13 +183,11 @@ class ThisServer:
             _must(_advapi.SetFileSecurityW(str(path), parts, made))
 
     def service_command(self) -> str:
-        """The command line that the service is started with."""
         key = rf"SYSTEM\CurrentControlSet\Services\{SERVICE}"
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
             return str(winreg.QueryValueEx(opened, "ImagePath")[0])
 
     def set_service_command(self, command: str) -> None:
-        """Start the service with another command line from now on."""
         with (
             _handle(_advapi.OpenSCManagerW(None, None, _CONNECT)) as manager,
             _handle(_advapi.OpenServiceW(manager, SERVICE, _CHANGE_CONFIG)) as service,
@@ -203,7 +196,6 @@ class ThisServer:
             _must(_advapi.ChangeServiceConfigW(service, *same, command, *(None,) * 6))
 
     def run(self, program: str, *words: str) -> str:
-        """Output of a program of Windows. OSError with its message when it fails."""
         path = Path(os.environ["SYSTEMROOT"], "System32", f"{program}.exe")
         ended = subprocess.run(
             [path, *words], capture_output=True, check=False, stdin=subprocess.DEVNULL,
