@@ -16,8 +16,9 @@ from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.config import DatabaseRule, Settings
 from esewatch.daemon.advisor import OLD_SECONDS, Advisor
 from esewatch.daemon.publisher import PageCache
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.metrics.advice_families import advice_families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import Instance, State
 from esewatch.journal import Journal

@@ -39,8 +39,8 @@ from dashboards.parts import (
     number,
 )
 from dashboards.tables import Column, rows
-from esewatch.advice.forecast.verdict import TEXTS, Verdict
-from esewatch.expose.pages.summary import TILES
+from esewatch.advice.judgement import TEXTS, Verdict
+from esewatch.expose.pages.overview import TILES
 
 _COLOURS = (VERMILION, ORANGE, PURPLE, YELLOW, SKY, GREY, GREEN)
 VERDICTS = {

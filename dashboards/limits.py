@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from esewatch.advice.findings.levels import LIMITS as LEVELS
+from esewatch.advice.findings.risk import LIMITS as LEVELS
 from esewatch.config import Policy
 from esewatch.fold.instances.backups import SLOW as SLOW_JOB
 

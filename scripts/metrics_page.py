@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from esewatch.expose.metrics.rows.metric_catalogue import SECTIONS
-from esewatch.expose.metrics.rows.metric_row import LABELS, MetricRow
+from esewatch.expose.metrics.metric_catalogue import SECTIONS
+from esewatch.expose.metrics.metric_row import LABELS, MetricRow
 
 INTRODUCTION = """\
 # Metrics

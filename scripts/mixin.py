@@ -30,8 +30,8 @@ import msgspec
 import yaml
 
 from dashboards.limits import DEFAULTS, IN_RULES, Limits
-from esewatch.expose.metrics.rows.metric_catalogue import SECTIONS
-from esewatch.expose.metrics.rows.metric_row import LABELS
+from esewatch.expose.metrics.metric_catalogue import SECTIONS
+from esewatch.expose.metrics.metric_row import LABELS
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = "alerts/alertmanager/alertmanager.yml"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.base.prediction_interval import PredictionInterval
-from esewatch.advice.findings import stalled_scan
-from esewatch.advice.forecast import forecast, simulate_passes, window_usage
-from esewatch.advice.history import ledger, rates
+from esewatch.advice.findings import maintenance
+from esewatch.advice.forecast import forecast, window_usage
+from esewatch.advice.forecast.forecast import PredictionInterval
+from esewatch.advice.history import ledger, passes
 from esewatch.advice.window import evidence, window
 from esewatch.cli import main
 from esewatch.config import Policy
@@ -65,10 +65,10 @@ def advised(farm: Path, capsys: pytest.CaptureFixture[str], policy: str = "") ->
         "The least is an hour" * (window.LEAST == 3600),
         f"no more than twice the length nor {window.LONGEST / 3600:g} hours",
         f"`days / {2 * evidence.LEAST_DAYS:g}`",
-        f"the latest {rates.LATEST_PASSES} whole passes",
+        f"the latest {passes.LATEST_PASSES} whole passes",
         f"the latest {window_usage.LATEST_NIGHTS} nights",
         f"In {forecast.AHEAD} days it is so much more",
-        f"{simulate_passes.CASES} passes are played through",
+        f"{forecast.CASES} passes are played through",
     ],
 )
 def test_the_figures_of_the_formulas_are_those_of_the_program(sentence: str) -> None:
@@ -89,7 +89,7 @@ def test_the_deadline_of_verification_has_the_figures_that_the_page_says() -> No
 
 def test_a_scan_stands_still_after_the_hours_that_the_page_says() -> None:
     text = " ".join(PAGE.read_text("utf-8").split())
-    hours = f"{stalled_scan.STANDSTILL / 3600:g} hours"
+    hours = f"{maintenance.STANDSTILL / 3600:g} hours"
 
     assert f"`until - since` is {hours} or more" in text
 

@@ -5,7 +5,7 @@ import random
 from typing import NamedTuple
 
 from esewatch.advice.forecast.forecast import Course
-from esewatch.advice.history.rest_of_scan import Mark
+from esewatch.advice.history.passes import Mark
 from esewatch.config import Window
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass

@@ -10,7 +10,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import FINDINGS, PERSON
 from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Policy, Settings, Window
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
 from esewatch.fold.state.state import State
 from esewatch.model import CopyChecked, Event, Feed, Reading, Record

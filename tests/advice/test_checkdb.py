@@ -6,7 +6,7 @@ import pytest
 
 from esewatch.advice.checkdb import KNOWN_FOR, CheckdbJudgement, judged_checks, last_checks
 from esewatch.config import DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase
 from esewatch.fold.state.state import SourceState
 from tests.expose.examples import DAY, NOW

@@ -13,7 +13,7 @@ from esewatch.advice.checkdb import judged_checks
 from esewatch.advice.statements import restate
 from esewatch.config import DatabaseRule, Settings
 from esewatch.ese.programs.checkdb import ABORTED
-from esewatch.expose.metrics.collectors.advice_families import advice_families
+from esewatch.expose.metrics.advice_families import advice_families
 from esewatch.fold.commands import forget
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import STATED_SECONDS, SourceState, Stated

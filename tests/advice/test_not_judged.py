@@ -7,8 +7,7 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.forecast.verdict import VERDICTS, Verdict
-from esewatch.advice.judgement import Judgement
+from esewatch.advice.judgement import VERDICTS, Judgement, Verdict
 from esewatch.advice.not_judged import basis, never_proven, never_proven_text
 from esewatch.config import DatabaseRule, Disks, LogFiles, Policy, Settings, default_settings
 from esewatch.fold.identity.identity import Tier

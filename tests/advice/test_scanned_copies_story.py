@@ -13,8 +13,8 @@ from esewatch.advice.advise import advise
 from esewatch.advice.history.history import histories
 from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Policy, Settings
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.advice_families import advice_families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source

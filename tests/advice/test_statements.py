@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import DAMAGE_FINDINGS, FINDINGS, Finding, FindingName
-from esewatch.advice.findings.details import of_instances
-from esewatch.advice.findings.lone_instances import lone_instances
+from esewatch.advice.findings.details import lone_instances, of_instances
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate, standing
 from esewatch.config import DatabaseRule, Settings

@@ -9,8 +9,8 @@ from bench.estate import HISTORY_DAYS, Server
 from bench.fleet import DATABASES_A_SERVER
 from esewatch.advice.advise import advise
 from esewatch.config.files import load
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.advice_families import advice_families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.sources.registry import build_sources

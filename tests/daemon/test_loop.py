@@ -11,6 +11,7 @@ from esewatch.advice.history.derived import AllDerived
 from esewatch.config import DatabaseRule, LogFiles, Settings, SourceSettings
 from esewatch.daemon import loop, poller, publisher
 from esewatch.daemon.loop import Daemon
+from esewatch.expose.metrics import families as metric_families
 from esewatch.expose.metrics import snapshot
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
@@ -260,7 +261,7 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     ) -> list[Metric]:
         if known:
             said.append((bool(state.databases), known[0].publisher.ready()[0]))
-        return snapshot.families(state, settings, now, facts, **left_out)
+        return metric_families.families(state, settings, now, facts, **left_out)
 
     class Knowing(Daemon):
         def run(self) -> None:
@@ -282,7 +283,7 @@ def test_figures_are_not_made_anew_while_nothing_comes(
 
     def families(state: State, settings: Settings, now: float, known: AllDerived) -> list[Metric]:
         made.append(now)
-        return snapshot.families(state, settings, now, known)
+        return metric_families.families(state, settings, now, known)
 
     monkeypatch.setattr("esewatch.daemon.publisher.PAUSE_SECONDS", 0.0)
     source = Scripted("a", [[batch(event(700, 0, 1))], *([batch()] for _ in range(50))])

@@ -11,7 +11,7 @@ import pytest
 
 from dashboards.limits import DEFAULTS
 from dashboards.parts import COUNT, DAYS, HOURS
-from esewatch.expose.pages.summary import TILES
+from esewatch.expose.pages.overview import TILES
 from tests.dashboards.boards import (
     FOLDER,
     Json,

@@ -9,7 +9,7 @@ from dashboards.board import build
 from dashboards.build import render
 from dashboards.database import ACTION, DATABASE_BOARD
 from dashboards.fleet import RANKS, VERDICTS
-from esewatch.advice.forecast import verdict
+from esewatch.advice import judgement
 from esewatch.advice.window.window import ACTIONS
 from esewatch.advice.window.window_rules import RULES
 from tests.dashboards.boards import panels
@@ -69,9 +69,9 @@ def test_each_row_of_the_nights_has_its_own_words_and_colour() -> None:
 
 
 def test_verdicts_have_words_and_a_colour_of_their_own() -> None:
-    assert set(VERDICTS) == {*verdict.VERDICTS, "none"}
+    assert set(VERDICTS) == {*judgement.VERDICTS, "none"}
     assert len({words for words, _ in RANKS.values()}) == len(VERDICTS)
-    judged = [VERDICTS[each][2] for each in verdict.VERDICTS]
+    judged = [VERDICTS[each][2] for each in judgement.VERDICTS]
     assert len(set(judged)) == len(judged)
 
 

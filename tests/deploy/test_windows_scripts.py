@@ -8,7 +8,7 @@ import yaml
 
 from esewatch.cli import command_line
 from esewatch.config.files import load
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.metric_catalogue import CATALOGUE
 from scripts import windows_msi
 
 ROOT = Path(__file__).resolve().parents[2]

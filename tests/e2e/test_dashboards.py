@@ -19,7 +19,7 @@ import yaml
 
 from dashboards.checked import FAST
 from dashboards.limits import DEFAULTS
-from esewatch.advice.forecast.verdict import VERDICTS
+from esewatch.advice.judgement import VERDICTS
 from scripts.metrics_page import JOINS, Join
 from tests.dashboards.asking import Answer, ask, offered
 from tests.dashboards.boards import Json, Query, Span, loaded, queries, span_of

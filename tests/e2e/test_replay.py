@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from esewatch.config import Settings
-from esewatch.expose.metrics.snapshot import families
-from esewatch.expose.replay.replay_names import JUDGED, OF_NOW, PREFIXES
+from esewatch.expose.metrics.families import families
+from esewatch.expose.replay.series_changes import JUDGED, OF_NOW, PREFIXES
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.sources.detect_input import open_inputs

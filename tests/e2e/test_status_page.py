@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Locator
 
-from esewatch.advice.forecast.verdict import TEXTS
+from esewatch.advice.judgement import TEXTS
 from tests.e2e.harness import Agent, get, wait_for
 from tests.support.browser import chromium
 from tests.support.evtx_writer import EvtxWriter

@@ -4,8 +4,7 @@ import msgspec
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.forecast.verdict import Verdict
-from esewatch.advice.judgement import Judgement
+from esewatch.advice.judgement import Judgement, Verdict
 from esewatch.advice.window.ratio import defrag_ratio
 from esewatch.config import Policy, default_settings
 from esewatch.fold.identity.owners import instance_key

@@ -17,7 +17,8 @@ from esewatch.expose.http.app import App
 from esewatch.expose.http.connection import Limits
 from esewatch.expose.http.server import HttpServer
 from esewatch.expose.http.web import WebConfiguration
-from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.database_page import DatabasePage
 from esewatch.expose.pages.overview import Overview
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.findings.scan_collisions import NAMED, colliding_scans, scans_in
 from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview

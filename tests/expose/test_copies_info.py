@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from esewatch.config import CopyOf, DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.expose.pages.overview import overview
 from esewatch.fold.state.state import Database, State
 

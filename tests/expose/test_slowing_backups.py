@@ -3,7 +3,8 @@
 from esewatch.advice.advise import advise
 from esewatch.config import Settings
 from esewatch.daemon.publisher import PageCache
-from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import render_status, urgent
 from esewatch.expose.pages.report.database_pages import Advised
 from esewatch.expose.pages.report.report_page import build_report, render_report

@@ -4,10 +4,10 @@ import pytest
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import investigate
 from esewatch.advice.history.history import histories
-from esewatch.advice.history.pass_views import failed_tasks
+from esewatch.advice.history.passes import failed_tasks
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import default_settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.commands import Acknowledged, acknowledge, forget, succeed
 from esewatch.fold.databases.integrity import count_pages, io_errors, known_bad_pages
 from esewatch.fold.folder import Folder

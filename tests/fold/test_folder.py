@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.advice.findings.lone_instances import lone_instances
+from esewatch.advice.findings.details import lone_instances
 from esewatch.config import DatabaseRule, Settings
 from esewatch.fold.identity.entities import OWNERS_A_DATABASE, long_paths
 from esewatch.fold.identity.identity import tier

@@ -1,7 +1,7 @@
 from typing import Any
 
 from esewatch.config import Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.databases.integrity import (
     MAX_BAD_PAGES,
     count_pages,

@@ -12,7 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from esewatch.config import Settings
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.http.database_list import overview_json
-from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import (
     render_computer,
     render_computers,

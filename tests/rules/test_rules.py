@@ -21,10 +21,9 @@ from esewatch.advice.alerts import (
     held,
     held_expression,
 )
-from esewatch.advice.base.detail import DETAILS
-from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.base.finding import DETAILS, FINDINGS
 from esewatch.advice.checkdb import CHECK_FINDINGS
-from esewatch.advice.forecast.verdict import VERDICTS
+from esewatch.advice.judgement import VERDICTS
 from esewatch.advice.window.window import ACTIONS
 from esewatch.cli import main
 from esewatch.config import Model, Tier

@@ -10,8 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from esewatch.expose.pages.runbooks.runbook_files import Runbooks
-from esewatch.expose.pages.runbooks.runbook_subject import Subject, filled
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks, Subject, filled
 from tests.rules import promtool
 from tests.rules.expressions import ROOT
 

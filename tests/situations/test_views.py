@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from eselab.base.profiles import PROFILES
-from esewatch.advice.forecast.verdict import TEXTS
+from esewatch.advice.judgement import TEXTS
 from esewatch.expose.http.database_list import overview_json
 from tests.eselab.running import run
 from tests.hard_histories import MONDAY, PAGES, Copy, domain_controller, numbered, old_store

@@ -9,7 +9,7 @@ import msgspec
 from prometheus_client.core import Metric
 
 from esewatch.config import Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source

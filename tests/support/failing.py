@@ -21,7 +21,7 @@ from typing import Any
 from esewatch import journal, packing
 from esewatch.daemon import publisher
 from esewatch.daemon.advisor import Advisor
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.journal.rows import rows_of
 from esewatch.sources.evtx.evtx_source import EvtxSource

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from esewatch.advice.advise import advise
 from esewatch.advice.alerts import Level, held
-from esewatch.advice.base.detail import DETAILS
+from esewatch.advice.base.finding import DETAILS
 from esewatch.advice.checkdb import CHECK_FINDINGS, judged_checks
 from esewatch.advice.findings.details import of_instances
 from esewatch.advice.history.surroundings import surroundings

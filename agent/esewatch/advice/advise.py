@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from esewatch.advice.base.detail import Detail
 from esewatch.advice.base.finding import (
     IN_THE_LOG,
     PERSON,
+    Detail,
     Finding,
     damage_findings,
     engine_failure,
@@ -23,29 +23,33 @@ from esewatch.advice.base.finding import (
     server_notices,
     unexplained_error,
 )
-from esewatch.advice.base.staleness import stale_seconds
-from esewatch.advice.findings.details import Around, failing_devices, of_database
-from esewatch.advice.findings.late_passes import LatePasses, late_passes
-from esewatch.advice.findings.levels import most_buckets
-from esewatch.advice.findings.lone_instances import LoneInstance
-from esewatch.advice.findings.missing_backups import (
+from esewatch.advice.base.time_at_work import stale_seconds
+from esewatch.advice.findings.backups import (
     Kept,
     missing_backups,
     missing_restorable_copy,
+    slowing_backups,
 )
-from esewatch.advice.findings.risk import at_risk
+from esewatch.advice.findings.details import Around, LoneInstance, failing_devices, of_database
+from esewatch.advice.findings.maintenance import (
+    LatePasses,
+    found_in_window,
+    late_passes,
+    stalled_scan,
+    switched_off,
+)
+from esewatch.advice.findings.risk import at_risk, most_buckets, small_caches
 from esewatch.advice.findings.scan_collisions import (
+    Candidate,
     Scans,
+    ScanSlot,
+    Schedule,
     colliding_scans,
     collisions_found,
     scans_in,
+    schedules,
 )
-from esewatch.advice.findings.scan_schedule import Candidate, ScanSlot, Schedule, schedules
 from esewatch.advice.findings.silence import Silences, hearings, silences
-from esewatch.advice.findings.slowing_backups import slowing_backups
-from esewatch.advice.findings.small_cache import small_caches
-from esewatch.advice.findings.stalled_scan import stalled_scan, switched_off
-from esewatch.advice.findings.stops_early import found_in_window
 from esewatch.advice.forecast.forecast import (
     Course,
     Forecast,
@@ -55,22 +59,32 @@ from esewatch.advice.forecast.forecast import (
     scan_deadline,
     withdrawn,
 )
-from esewatch.advice.forecast.verdict import HEALTHY, blind_computers, trouble, verdict
 from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
 from esewatch.advice.history.history import Gathering, History, as_copy, outline
 from esewatch.advice.history.ledger import (
+    NO_VERIFICATION,
     Copy,
     Deadline,
     Ledger,
     ledgers,
     verification_deadline,
-    why_unproven,
 )
-from esewatch.advice.judgement import Judgement, reasons_of
-from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_defrag
-from esewatch.advice.window.ratio import Ratio, judged_ratio
-from esewatch.advice.window.ratio_drift import ratio_drift
-from esewatch.advice.window.window import WindowAdvice, instance_advice, window_advice
+from esewatch.advice.judgement import (
+    HEALTHY,
+    Judgement,
+    blind_computers,
+    reasons_of,
+    trouble,
+    verdict,
+)
+from esewatch.advice.window.ratio import judged_ratio, ratio_drift
+from esewatch.advice.window.window import (
+    WindowAdvice,
+    allowed_seconds,
+    instance_advice,
+    overdue_defrag,
+    window_advice,
+)
 from esewatch.config import Policy, Settings, policy_for
 from esewatch.fold.identity.identity import device_of
 from esewatch.fold.identity.owners import instance_key
@@ -175,7 +189,11 @@ def together(
     entries = dict(zip(judged, ledgers(copies, now, begins), strict=True))
     windows = instance_advice(known, {key: each.window for key, each in judged.items()}, now)
     staggered = _staggered(state, settings, known, entries, now)
-    unsaved = _without_backup(state, settings, judged, silent, now)
+    kept = {}
+    for key, each in judged.items():
+        held = silent.held(state.databases[key], now)
+        held = min(held, each.history.unread_since or held)
+        kept[key] = Kept(each.copy, each.history, policy_for(settings, key[1], key[0]), held)
     slow, small = slowing_backups(state, known, now), small_caches(state, settings, known, now)
     for key, finding in chain(slow.items(), small.items()):
         staggered.findings.setdefault(key, []).append(finding)
@@ -185,7 +203,7 @@ def together(
         entries,
         windows,
         staggered,
-        unsaved,
+        missing_backups(kept, now),
         {key: each.finding for key, each in unheard.items() if each is not None},
         blind_computers(state.sources.values()),
         failing_devices(known.values(), _devices(state, settings, known), now),
@@ -229,17 +247,28 @@ def _one(key: DatabaseKey, own: Judged, beside: _Beside, now: float) -> Judgemen
     told = (*own.findings, *beside.staggered.findings.get(key, ()), *filter(None, (risk,)))
     silent = (beside.silent[key],) if key in beside.silent else ()
     findings = _findings(of, entry, (*_certain(told, stale), *silent), now)
-    unsaved = filter(None, (beside.unsaved.get(key),))
-    more = _certain((*own.details, *unsaved), stale)
+    more = _certain((*own.details, *filter(None, (beside.unsaved.get(key),))), stale)
     failing = key in beside.failing
     around = Around(database, instance, entry, failing, own.late, findings, window.changed, more)
     policy, is_window = policy_for(settings, key[1], key[0]), of.model == "window"
-    return _judgement(
-        own,
-        entry,
-        window,
-        findings,
-        now,
+    troubles = trouble(of.bad_pages, of.damage, of.failed, own.forecasts)
+    unproven = "" if entry.last is not None else NO_VERIFICATION
+    return Judgement(
+        computer=of.computer,
+        ese_instance=of.ese_instance,
+        database=of.database,
+        name=of.name,
+        tier=of.tier,
+        model=of.model,
+        window=window,
+        forecasts=tuple(map(withdrawn, own.forecasts)) if silent else own.forecasts,
+        ledger=entry,
+        as_of=now,
+        findings=findings,
+        verdict=verdict(troubles, findings, unproven=bool(unproven), blind=bool(stale)),
+        reasons=reasons_of(
+            troubles, of.bad_pages, of.damage, findings, unproven=unproven, stale=stale
+        ),
         stale=stale,
         details=of_database(of, around, now),
         ratio=judged_ratio(instance, policy, window) if is_window else None,
@@ -254,86 +283,29 @@ def _certain(findings: Sequence[Told], stale: str) -> list[Told]:
     return [found for found in findings if found.finding not in over]
 
 
-def _without_backup(
-    state: State,
-    settings: Settings,
-    judged: Mapping[DatabaseKey, Judged],
-    silent: Silences,
-    now: float,
-) -> dict[DatabaseKey, Detail]:
-    kept = {}
-    for key, each in judged.items():
-        held = silent.held(state.databases[key], now)
-        held = min(held, each.history.unread_since or held)
-        kept[key] = Kept(each.copy, each.history, policy_for(settings, key[1], key[0]), held)
-    return missing_backups(kept, now)
-
-
-def _judgement(
-    judged: Judged,
-    entry: Ledger,
-    window: WindowAdvice,
-    findings: tuple[Finding, ...],
-    now: float,
-    *,
-    stale: str,
-    details: tuple[Detail, ...],
-    ratio: Ratio | None,
-    collisions: tuple[str, ...],
-    slot: ScanSlot | None,
-) -> Judgement:
-    of, forecasts = judged.history, judged.forecasts
-    told = trouble(of.bad_pages, of.damage, of.failed, forecasts)
-    unproven = why_unproven(entry)
-    if any(found.finding == "not_heard" for found in findings):
-        forecasts = tuple(map(withdrawn, forecasts))
-    return Judgement(
-        computer=of.computer,
-        ese_instance=of.ese_instance,
-        database=of.database,
-        name=of.name,
-        tier=of.tier,
-        model=of.model,
-        window=window,
-        forecasts=forecasts,
-        ledger=entry,
-        as_of=now,
-        findings=findings,
-        verdict=verdict(told, findings, unproven=bool(unproven), blind=bool(stale)),
-        reasons=reasons_of(told, of.bad_pages, of.damage, findings, unproven=unproven, stale=stale),
-        stale=stale,
-        details=details,
-        ratio=ratio,
-        collisions=collisions,
-        slot=slot,
-    )
-
-
 def _findings(
     of: History, entry: Ledger, others: Sequence[Finding], now: float
 ) -> tuple[Finding, ...]:
-    bad = investigate(of.bad_pages, of.damage, of.io_errors, now)
-    failed = (engine_failure(of.reported),) if of.reported else ()
-    unexplained = (unexplained_error(of.unexplained),) if of.unexplained else ()
-    restored = restored_unproven(of.restored_pages, of.restored) if of.restored_pages else None
     copy = of.copy_verdict
     refused = copy is not None and copy.is_restorable() is False
     found = (
-        *((bad,) if bad else ()),
-        *((restored,) if restored else ()),
-        *((not_restorable(copy.time, copy.reason),) if copy and refused else ()),
+        investigate(of.bad_pages, of.damage, of.io_errors, now),
+        restored_unproven(of.restored_pages, of.restored) if of.restored_pages else None,
+        not_restorable(copy.time, copy.reason) if copy and refused else None,
         *damage_findings(of.damage),
         *server_notices(of.notices),
-        *failed,
+        engine_failure(of.reported) if of.reported else None,
         *entry.findings,
         *others,
-        *unexplained,
+        unexplained_error(of.unexplained) if of.unexplained else None,
     )
-    return ranked(found, watched=of.tier == "watched")
+    return ranked(filter(None, found), watched=of.tier == "watched")
 
 
 def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tuple[Forecast, ...]:
-    within = _defrag_within(of, policy)
+    within = allowed_seconds(of) if of.model == "garbage_collection" else None
+    if of.model == "window" and of.role != "passive":  # that replays what the active one did
+        within = policy.defrag_complete_within
     course = Course(
         passes=of.defrag_passes,
         runs=of.defrag_runs,
@@ -354,14 +326,6 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
         ),
     )
     return forecast("defrag", course, now), forecast("checksum", scan, now)
-
-
-def _defrag_within(of: History, policy: Policy) -> float | None:
-    """Seconds in which online defragmentation should complete, None without a limit. A passive copy
-    is not defragmented: it replays what the active one did."""
-    if of.model == "window":
-        return None if of.role == "passive" else policy.defrag_complete_within
-    return allowed_seconds(of) if of.model == "garbage_collection" else None
 
 
 def _devices(

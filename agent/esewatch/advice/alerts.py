@@ -7,8 +7,7 @@ What is held ends by a stated 0 alone, what is fresh with its agent, too (rules/
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from esewatch.advice.base.detail import DetailName
-from esewatch.advice.base.finding import FindingName, Severity
+from esewatch.advice.base.finding import DetailName, FindingName, Severity
 from esewatch.advice.checkdb import CHECK_FINDINGS, CheckFinding
 
 Level = Literal["database", "ese_instance"]

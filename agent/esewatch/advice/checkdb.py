@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import msgspec
 
 from esewatch.advice.base.finding import Severity
-from esewatch.advice.forecast.verdict import blind_computers
+from esewatch.advice.judgement import blind_computers
 from esewatch.config import Settings, policy_for
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase, errors_left
 from esewatch.fold.state.state import State

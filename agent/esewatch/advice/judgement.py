@@ -1,35 +1,173 @@
-"""The judgement of one database: made once a snapshot, and shown by every view."""
+"""The judgement of one database, made once a snapshot and shown by every view, and its verdict: the
+urgency in one word."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from esewatch.advice.base.detail import Detail
 from esewatch.advice.base.finding import (
+    BROKEN,
     DAMAGE_FINDINGS,
     DAMAGE_WORDS,
+    HUNG,
+    INFORMATION,
+    UNKNOWN,
+    UNVERIFIED,
+    Cause,
+    Detail,
     Finding,
     FindingName,
     counted,
 )
-from esewatch.advice.base.maintenance_model import Model
-from esewatch.advice.findings.scan_schedule import ScanSlot
+from esewatch.advice.findings.scan_collisions import ScanSlot
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.forecast.verdict import (
-    AT_RISK,
-    UNSEEN,
-    UNVERIFIED,
-    Trouble,
-    Verdict,
-    trouble,
-    verdict,
-)
+from esewatch.advice.history.copies import Model
 from esewatch.advice.history.ledger import Ledger
 from esewatch.advice.window.ratio import Ratio
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.identity.identity import Tier
-from esewatch.fold.state.state import BadPage, Damage, DamageKind
+from esewatch.fold.state.state import (
+    BadPage,
+    Damage,
+    DamageKind,
+    SourceState,
+)
+
+Verdict = Literal["bad_pages", "writes_at_risk", "blind", "unverified", "look", "unproven", "ok"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""Worst first (semantics.md 5a)."""
+HEALTHY: frozenset[Verdict] = frozenset({"unproven", "ok"})
+"""They ask nobody to do something: exit status 0 of commands."""
+
+
+class VerdictText(NamedTuple):
+    """The text of a verdict. Sign and words stand together, never a colour alone."""
+
+    sign: str
+    words: str
+    when: str
+    """Its condition, for the reference: Markdown, no full stop."""
+
+
+TEXTS: Mapping[Verdict, VerdictText] = {
+    "bad_pages": VerdictText(
+        "✖",
+        "bad pages or damage",
+        "a known bad page stands that is not corrected, or the copy differs from the others or is"
+        " logically corrupt (of one database pages say which of the two)",
+    ),
+    "writes_at_risk": VerdictText(
+        "◆",
+        "writes at risk",
+        "the finding `writes_at_risk` for a log that could not be created or written (413, 429,"
+        " 492), a recovery, mount or instance that failed (104, 454, 455, 465, 494), or a read or"
+        " write that has not completed (532, 533)",
+    ),
+    "blind": VerdictText(
+        "○",
+        "missing data",
+        "nothing was heard of its computer for too long, a source of it is down or not read to its"
+        " end, or events are missing (`unknown_since`): what is shown may be old",
+    ),
+    "unverified": VerdictText(
+        "▲",
+        "unverified",
+        "the finding `never_verified` or `verification_overdue`",
+    ),
+    "look": VerdictText(
+        "◇",
+        "attention",
+        "any other finding that is more than information, corrected pages, a task that failed"
+        " (705, 723, 724, 734) and has neither completed since nor been acknowledged, or a pass"
+        " that may end after its deadline (p90)",
+    ),
+    "unproven": VerdictText(
+        "□",
+        "not verified",
+        "no verification is known, and none is required or due yet: nothing verifies a domain"
+        " controller by itself",
+    ),
+    "ok": VerdictText(
+        "●",
+        "no known problem",
+        "none of these, or information alone",
+    ),
+}
+"""The one place of these texts: pages, interface, metrics, dashboards and docs take them from here.
+Not "ok": a bad page may be there that nothing has read since."""
+UNSEEN: frozenset[str] = frozenset({UNKNOWN, "not_heard"})
+AT_RISK: FindingName = "writes_at_risk"
+REFUSED: frozenset[Cause] = frozenset({"disk_full", "log_sequence", "recovery", HUNG})
+"""Causes of `writes_at_risk` that have come; the others ask for a look."""
+UNREAD = "cannot be read"
+UNFINISHED = "is not read to its end"
+"""Reasons why a source is behind."""
+
+
+class Trouble(NamedTuple):
+    bad: int
+    """Pages known bad and not corrected, including those found in history, and reports of
+    damage."""
+    corrected: int
+    failed: Sequence[str]
+    """Tasks that ended with an error and have not completed since."""
+    late: Sequence[str] = ()
+    """Tasks whose pass may end after its deadline (p90)."""
+
+
+def trouble(
+    standing: Sequence[BadPage],
+    damage: Mapping[DamageKind, Damage],
+    failed: Sequence[str],
+    forecasts: Iterable[Forecast] = (),
+) -> Trouble:
+    """The problems of a database; `standing` are its known bad pages, `damage` its unresolved
+    damage."""
+    corrected = count_pages(page for page in standing if page.kind == "corrected")
+    late = [each.task for each in forecasts if each.late]
+    broken = sum(each.count for kind, each in damage.items() if kind in BROKEN)
+    return Trouble(count_pages(standing) - corrected + broken, corrected, failed, late)
+
+
+def verdict(
+    told: Trouble, findings: Collection[Finding], *, unproven: bool, blind: bool
+) -> Verdict:
+    """The worst verdict that applies to one database.
+
+    `unproven`: no verification of it is known. `blind`: a source of its computer
+    is behind, so that its data may be old.
+    """
+    names = {each.finding for each in findings}
+    asking = {each.finding for each in findings if each.severity != "info"} - INFORMATION
+    refused = {cause for each in findings if each.finding == AT_RISK for cause in each.causes}
+    found: Mapping[Verdict, object] = {
+        "bad_pages": told.bad,
+        "writes_at_risk": REFUSED & refused,
+        "blind": blind or UNSEEN & names,
+        "unverified": UNVERIFIED & names,
+        "look": asking or told.corrected or told.failed or told.late,
+        "unproven": unproven,
+    }
+    return next((name for name in VERDICTS if found.get(name)), "ok")
+
+
+def blind_computers(sources: Iterable[SourceState]) -> dict[str, str]:
+    """By computer, the reason why its data may be stale: the sources of it that are behind. A
+    source that never had a record of a computer does not count (see `blind_places`)."""
+    behind: dict[str, list[str]] = {}
+    for source in sorted(sources, key=lambda each: each.name):
+        why = _behind(source)
+        for computer in source.computers if why else ():
+            behind.setdefault(computer, []).append(why)
+    return {computer: ", ".join(whys) for computer, whys in sorted(behind.items())}
+
+
+def _behind(source: SourceState) -> str:
+    if not source.up:
+        return f"{source.name} {UNREAD}"
+    return "" if source.caught_up else f"{source.name} {UNFINISHED}"
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,15 +1,15 @@
-"""Databases that are not judged or were never verified, the reason, and the next command: nothing
-judged is not zero (semantics.md 5a)."""
+"""Databases that are not judged or were never verified, computers with missing or stale data, the
+reason, and the next command: nothing judged is not zero (semantics.md 5a)."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from esewatch.advice.base.finding import counted, listed
-from esewatch.advice.findings.lone_instances import LoneInstance
-from esewatch.advice.judgement import Judgement
+from esewatch.advice.base.finding import UNKNOWN, Finding, counted, listed, moment
+from esewatch.advice.findings.details import LoneInstance
+from esewatch.advice.judgement import UNREAD, Judgement, blind_computers
 from esewatch.config import Settings
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import State
+from esewatch.fold.state.state import SourceState, State
 
 _DOCTOR = ("To see what is missing, run", "esewatch doctor")
 _EXPORT = (
@@ -19,7 +19,6 @@ _EXPORT = (
 _WATCH = ("To watch one, configure it", r"databases: [{match: '*\NAME.edb', tier: watched}]")
 _UNNAMED = "no event that was read names an ESE database (temporary and system ones are left out)"
 _SCAN = ("Read all pages of a copy, such as a snapshot", "esewatch scan COPY")
-
 
 NAMED = 3
 
@@ -121,3 +120,46 @@ def never_proven_text(keys: Sequence[DatabaseKey]) -> str:
         f" ({listed([*named, *more])}): the maintenance of a directory does not read every page;"
         " run a page scan of a snapshot, or esentutl /k on a copy"
     )
+
+
+MISSING = "events are missing"
+"""Reason why data of a computer may be missing though its sources are read."""
+NOT_HEARD = "nothing was read of it"
+
+
+class Blind(NamedTuple):
+    name: str
+    """Of a computer, or of a source that is down and never had a record of one: it stands for the
+    computers that it would report."""
+    why: str
+
+
+def blind_places(advice: Iterable[Judgement], sources: Iterable[SourceState]) -> tuple[Blind, ...]:
+    """Everything with missing or stale data, by name."""
+    judged, sources = list(advice), list(sources)
+    whys = {
+        computer: [f"{NOT_HEARD} since {moment(found.since)}" if found.since else NOT_HEARD]
+        for computer, found in not_heard(judged).items()
+    }
+    whys |= {computer: [why] for computer, why in blind_computers(sources).items()}
+    unknown = {each.computer for each in judged if UNKNOWN in each.names}
+    for computer in unknown:
+        whys.setdefault(computer, []).append(MISSING)
+    found = [Blind(computer, ", ".join(why)) for computer, why in whys.items()]
+    found += [
+        Blind(source.name, f"{UNREAD}; its computers are not known")
+        for source in sources
+        if not source.up and not source.computers
+    ]
+    return tuple(sorted(found))
+
+
+def not_heard(advice: Iterable[Judgement]) -> dict[str, Finding]:
+    """By computer of which a log is silent, the finding of the one that was heard last."""
+    silent = [
+        (found.since or 0.0, each.computer, found)
+        for each in advice
+        for found in each.findings
+        if found.finding == "not_heard"
+    ]
+    return {computer: found for _, computer, found in sorted(silent)}

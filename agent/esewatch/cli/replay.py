@@ -26,14 +26,19 @@ from esewatch.expose.replay.replay_files import (
     GZIP,
     MonthFiles,
     MonthSpan,
+    SortedSpool,
     TextSize,
     file_of,
     months,
     refuse_strangers,
 )
-from esewatch.expose.replay.replay_names import replayed_metrics
-from esewatch.expose.replay.replay_spool import SortedSpool
-from esewatch.expose.replay.series_changes import TIMELESS, Replay, SeriesChange, milliseconds
+from esewatch.expose.replay.series_changes import (
+    TIMELESS,
+    Replay,
+    SeriesChange,
+    milliseconds,
+    replayed_metrics,
+)
 from esewatch.fold.channels.overlaps import by_input
 from esewatch.model import Batch, EsewatchError, Record
 

@@ -10,9 +10,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from esewatch.advice.advise import Judged, judge, together
-from esewatch.advice.base.left_out import LeftOut, leaving_out
 from esewatch.advice.findings.silence import hearings, silences
-from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
+from esewatch.advice.history.derived import (
+    AllDerived,
+    Derived,
+    Judge,
+    LeftOut,
+    derived,
+    leaving_out,
+)
 from esewatch.advice.history.history import Gathering
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings, policy_for

@@ -10,7 +10,7 @@ from prometheus_client.core import Metric
 
 from esefiles.base import crash
 from esewatch.expose.formatting import iso_time
-from esewatch.expose.metrics.collectors.samples import Samples
+from esewatch.expose.metrics.samples import Samples
 from esewatch.expose.metrics.snapshot import commit_histogram, own_families
 from esewatch.fold.state.state import SourceState
 from esewatch.sources.process import pause

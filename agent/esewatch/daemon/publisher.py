@@ -8,20 +8,26 @@ from contextlib import contextmanager
 from prometheus_client.core import Metric
 
 from esewatch.advice.alerts import ENDS
-from esewatch.advice.base.left_out import LeftOut, without
 from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
 from esewatch.advice.findings.details import OfInstances, of_instances
-from esewatch.advice.history.derived import AllDerived, derived
+from esewatch.advice.history.derived import AllDerived, LeftOut, derived, without
 from esewatch.advice.history.history import Gathering
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate
 from esewatch.config import Settings
 from esewatch.daemon.advisor import Advisor
-from esewatch.daemon.shared import KeepsFolders, Shared, folder_of, hides_databases, together
+from esewatch.daemon.shared import (
+    KeepsFolders,
+    Shared,
+    folder_of,
+    hides_databases,
+    together,
+)
 from esewatch.expose.formatting import tidy
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.metrics.advice_families import advice_families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.database_page import DatabasePage, database_page
 from esewatch.expose.pages.overview import Overview, overview
 from esewatch.fold.commands import Acknowledged, acknowledge, forget

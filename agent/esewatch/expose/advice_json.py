@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from esefiles.base.names import printable
-from esewatch.advice.base.detail import Detail
-from esewatch.advice.base.finding import Finding
+from esewatch.advice.base.finding import Detail, Finding
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.evidence import Evidence

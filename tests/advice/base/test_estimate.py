@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from esewatch.advice.base.estimate import Estimate, fit
+from esewatch.advice.what_if.estimate import Estimate, fit
 
 NEEDED = Estimate(low=2.0, likely=3.0, high=5.0, sentence="of three nights")
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.base.maintenance_model import maintenance_model
+from esewatch.advice.history.copies import maintenance_model
 from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import Database, Transition

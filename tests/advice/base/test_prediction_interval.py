@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from esewatch.advice.base.prediction_interval import PredictionInterval
+from esewatch.advice.forecast.forecast import PredictionInterval
 
 
 def test_the_middle_of_values_is_their_median() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.base.staleness import one_window, stale_seconds, two_windows
+from esewatch.advice.base.time_at_work import one_window, stale_seconds, two_windows
 from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.config.units import parse_clock
 from esewatch.fold.state.state import Database

@@ -12,7 +12,7 @@ import pytest
 from esewatch.advice.advise import judge
 from esewatch.advice.base.finding import Finding, FindingName
 from esewatch.advice.findings.details import Around, of_database
-from esewatch.advice.findings.late_passes import LatePasses, late_passes
+from esewatch.advice.findings.maintenance import LatePasses, late_passes
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.history.history import History, as_copy
 from esewatch.advice.history.ledger import ledgers

@@ -5,7 +5,7 @@ These are the records' half of the cases that `tests/rules/moved_cases.yml` list
 
 import pytest
 
-from esewatch.advice.findings.levels import LIMITS
+from esewatch.advice.findings.risk import LIMITS
 from esewatch.config import DatabaseRule, Policy, Settings
 from esewatch.model import Event, Feed, Reading
 from tests.support.records import EPOCH, HOUR, event

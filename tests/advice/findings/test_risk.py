@@ -3,8 +3,7 @@
 import pytest
 
 from esewatch.advice.base.finding import REPORT_WORDS, RISKS
-from esewatch.advice.findings.levels import BUCKETS
-from esewatch.advice.findings.risk import at_risk
+from esewatch.advice.findings.risk import BUCKETS, at_risk
 from esewatch.fold.state.database_state import Request
 from esewatch.fold.state.state import ENGINE_ERROR_KINDS, Database, EngineErrorKind, Instance, Level
 

@@ -6,7 +6,7 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.findings.stalled_scan import switched_off
+from esewatch.advice.findings.maintenance import switched_off
 from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Settings, Window
 from esewatch.config.units import parse_clock

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.advice.findings.scan_schedule import (
+from esewatch.advice.findings.scan_collisions import (
     GAP,
     HORIZON,
     Candidate,

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.findings.small_cache import small_caches
+from esewatch.advice.findings.risk import small_caches
 from esewatch.advice.history.history import History
 from esewatch.config import DatabaseRule, default_settings
 from esewatch.fold.state.state import Host, Instance, Level, State, series

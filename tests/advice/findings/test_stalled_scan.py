@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.findings.stalled_scan import stalled_scan
+from esewatch.advice.findings.maintenance import stalled_scan
 from esewatch.advice.history.history import History
-from esewatch.advice.history.rest_of_scan import Liveness, Mark
+from esewatch.advice.history.passes import Liveness, Mark
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Policy, Settings
 from esewatch.fold.state.rollups import day_of

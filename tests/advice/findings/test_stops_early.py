@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.base.maintenance_model import Model
-from esewatch.advice.findings.stops_early import found_in_window
+from esewatch.advice.findings.maintenance import found_in_window
+from esewatch.advice.history.copies import Model
 from esewatch.fold.instances.backups import Backup
 from esewatch.fold.passes.runs import Run
 from tests.advice.histories import DAY, HOUR, NOON, nightly_runs, one_pass, opening, store, window

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.forecast.forecast import Course, Forecast, forecast
-from esewatch.advice.history.rest_of_scan import Mark
+from esewatch.advice.history.passes import Mark
 from esewatch.config import Window
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass

@@ -7,7 +7,7 @@ import pytest
 
 from esewatch.advice.base.finding import FINDINGS, RISKS, Finding, FindingName
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.forecast.verdict import (
+from esewatch.advice.judgement import (
     HEALTHY,
     TEXTS,
     VERDICTS,

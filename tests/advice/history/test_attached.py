@@ -2,7 +2,7 @@
 
 import pytest
 
-from esewatch.advice.history.attached import Members, members
+from esewatch.advice.history.history import Members, members
 from esewatch.fold.passes.transitions import name_number, pack
 from esewatch.fold.state.state import Database, Instance, Transition
 

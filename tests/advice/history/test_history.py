@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.history.history import History, as_copy, histories
-from esewatch.advice.history.rest_of_scan import Mark
+from esewatch.advice.history.passes import Mark
 from esewatch.advice.window.window import window_advice
 from esewatch.config import CopyOf, DatabaseRule, Policy, Settings, Window
 from esewatch.fold.passes.runs import Run

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from esewatch.advice.history.pass_views import failed_tasks
+from esewatch.advice.history.passes import failed_tasks
 from esewatch.fold.passes.passes import FAILS, views_in
 from esewatch.fold.state import acknowledgements
 from tests.support.records import EPOCH, HOUR, event, folder_of

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.history.rates import (
+from esewatch.advice.history.passes import (
     LONGEST,
     CompletedPass,
     growth,

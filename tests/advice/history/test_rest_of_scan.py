@@ -1,6 +1,7 @@
 import pytest
 
-from esewatch.advice.history.rest_of_scan import Mark, rest_of_scan
+from esewatch.advice.forecast.forecast import rest_of_scan
+from esewatch.advice.history.passes import Mark
 
 HOUR = 3600.0
 

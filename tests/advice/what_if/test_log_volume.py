@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.history.history import History
+from esewatch.advice.what_if.estimate import WhatIfChange
 from esewatch.advice.what_if.what_if import defrag_log, zeroing_log
 from esewatch.fold.state.rollups import Day, day_of
 from tests.advice.histories import HOUR, NOON, store

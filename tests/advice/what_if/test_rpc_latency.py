@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.history.history import History
+from esewatch.advice.what_if.estimate import WhatIfChange
 from esewatch.advice.what_if.what_if import added_rpc_latency
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import Hour

@@ -9,9 +9,9 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from esewatch.advice.base.estimate import Estimate, WhatIfChange
 from esewatch.advice.findings.scan_collisions import Loss
 from esewatch.advice.history.history import History
+from esewatch.advice.what_if.estimate import Estimate, WhatIfChange
 from esewatch.advice.what_if.what_if import ALONE, Environment, WhatIf, what_if, what_ifs
 from esewatch.config import DatabaseRule, Policy, Settings
 from esewatch.fold.passes.runs import Run

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from eselab.base.plan import DAY
-from esewatch.advice.base.estimate import Estimate, WhatIfChange
 from esewatch.advice.history.history import History, histories
+from esewatch.advice.what_if.estimate import Estimate, WhatIfChange
 from esewatch.advice.what_if.what_if import what_if, what_ifs
 from esewatch.config import Policy
 from tests.advice.closed_loop import NOON, RIGHT, Agent, settings_with, world

@@ -11,7 +11,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
 from esewatch.advice.history.history import History
 from esewatch.advice.judgement import Judgement
-from esewatch.advice.window.garbage_collection import allowed_seconds, overdue_defrag
+from esewatch.advice.window.window import allowed_seconds, overdue_defrag
 from esewatch.config import Settings
 from esewatch.fold.passes.runs import torn_runs
 from esewatch.fold.state.state import Pass, Transition

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.advice.window.lone_ends import NOTHING, pass_figures
+from esewatch.advice.window.evidence import NOTHING, pass_figures
 from esewatch.config import Settings
 from esewatch.fold.state.state import Pass
 from esewatch.model import Event, FieldValue

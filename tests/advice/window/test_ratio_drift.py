@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.advice.window.ratio_drift import ratio_drift
+from esewatch.advice.window.ratio import ratio_drift
 from tests.advice.histories import DAY, HOUR, NOON, days, store
 
 

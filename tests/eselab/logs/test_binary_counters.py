@@ -9,7 +9,7 @@ from eselab.base.clock import VirtualClock
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, MailPlan, Plan
 from eselab.machine.machine import Machine
 from esewatch.config import Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.sources.counters.blg.perfmon_blg import perfmon_blg_source

@@ -22,8 +22,8 @@ from esewatch.expose.http.app import PAGES_AT_ONCE
 from esewatch.expose.http.connection import Limits
 from esewatch.expose.http.requests import DROPPED, MAX_BODY
 from esewatch.expose.http.server import HttpServer
-from esewatch.expose.pages.database_table import computer_link, database_link
 from esewatch.expose.pages.overview import Overview
+from esewatch.expose.pages.rendering import computer_link, database_link
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.model import JournalError
 from tests.expose.examples import NOW, PRIV03, PRIV06, STRANGE, example, many

@@ -20,9 +20,10 @@ from esewatch.advice.advise import advise
 from esewatch.advice.findings.details import of_instances
 from esewatch.config import DatabaseRule, LogFiles, Policy, Settings, Window
 from esewatch.daemon.agent_health import AgentHealth
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
-from esewatch.expose.metrics.snapshot import Snapshot, commit_histogram, families, own_families
+from esewatch.expose.metrics.advice_families import advice_families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.snapshot import Snapshot, commit_histogram, own_families
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state import rollups
 from esewatch.fold.state.checkdb_results import Checks, SqlDatabase

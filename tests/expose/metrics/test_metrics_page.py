@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
-from esewatch.expose.metrics.rows.metric_row import LABELS
+from esewatch.expose.metrics.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.metric_row import LABELS
 from scripts.metrics_page import JOINS, markdown
 from tests.support.patience import PATIENCE
 from tests.support.tools import require

@@ -9,7 +9,8 @@ import pytest
 from prometheus_client.core import Metric
 
 from esewatch.config import DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import commit_histogram, families, own_families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.snapshot import commit_histogram, own_families
 from esewatch.fold.instances.backups import insert
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import (

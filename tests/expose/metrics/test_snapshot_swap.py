@@ -16,7 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from esewatch.config import Settings
 from esewatch.expose.metrics import snapshot as metrics
-from esewatch.expose.metrics.snapshot import Snapshot, families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.fold.passes.transitions import pack
 from esewatch.fold.state.state import Database, Host, Instance, State, Transition
 from tests.support.figures import record

@@ -7,7 +7,8 @@ from esewatch.advice.advise import advise
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
 from esewatch.config import default_settings
-from esewatch.expose.pages.database_table import (
+from esewatch.expose.pages.overview import DatabaseFigures, overview
+from esewatch.expose.pages.rendering import (
     computer_link,
     database_link,
     folded,
@@ -15,7 +16,6 @@ from esewatch.expose.pages.database_table import (
     shown_verdict,
     window_rows,
 )
-from esewatch.expose.pages.overview import DatabaseFigures, overview
 from tests.expose.examples import DAY, NOW, PRIV06, example
 
 

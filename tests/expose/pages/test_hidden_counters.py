@@ -1,8 +1,8 @@
 """Hidden counters: one set of commands for all computers that need the same."""
 
 from esewatch.config import default_settings
-from esewatch.expose.pages.hidden_counters import MAX_NAMED, Hidden, grouped
 from esewatch.expose.pages.overview import overview
+from esewatch.expose.pages.problems.problems import MAX_NAMED, Hidden, grouped
 from esewatch.fold.state.state import Database, Host, State
 from tests.expose.examples import NOW
 

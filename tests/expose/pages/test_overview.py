@@ -8,8 +8,7 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
-from esewatch.advice.forecast.verdict import HEALTHY
-from esewatch.advice.judgement import Judgement
+from esewatch.advice.judgement import HEALTHY, Judgement
 from esewatch.config import DatabaseRule, Policy, Settings, default_settings
 from esewatch.expose.formatting import MAX_TEXT, iso_time
 from esewatch.expose.http.database_list import overview_json

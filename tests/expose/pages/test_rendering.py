@@ -10,11 +10,10 @@ import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
-from esewatch.advice.base.detail import Detail
-from esewatch.advice.base.finding import Finding, not_heard
-from esewatch.advice.blind_places import Blind
+from esewatch.advice.base.finding import Detail, Finding, not_heard
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
+from esewatch.advice.not_judged import Blind
 from esewatch.advice.window.evidence import Evidence
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config import DatabaseRule, Settings, default_settings
@@ -30,14 +29,12 @@ from esewatch.expose.formatting import (
     time_tag,
 )
 from esewatch.expose.metrics.snapshot import Snapshot
-from esewatch.expose.pages.database_table import (
+from esewatch.expose.pages.overview import overview
+from esewatch.expose.pages.rendering import (
     MAX_ROWS,
     MAX_SECTIONS,
     computer_link,
     database_link,
-)
-from esewatch.expose.pages.overview import overview
-from esewatch.expose.pages.rendering import (
     render_computer,
     render_computers,
     render_database,

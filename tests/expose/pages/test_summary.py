@@ -8,12 +8,11 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding, not_heard
-from esewatch.advice.blind_places import Blind, blind_places
-from esewatch.advice.forecast.verdict import VERDICTS
-from esewatch.advice.judgement import Judgement
+from esewatch.advice.judgement import VERDICTS, Judgement
+from esewatch.advice.not_judged import Blind, blind_places
 from esewatch.config import DatabaseRule, Policy, Settings, default_settings
 from esewatch.expose.http.database_list import overview_json
-from esewatch.expose.metrics.collectors.advice_families import advice_families
+from esewatch.expose.metrics.advice_families import advice_families
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.fold.state.state import BadPage, Damage, SourceState, State
 from tests.expose.examples import (

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.expose.replay.replay_spool import BLOCK_ITEMS, SortedSpool
+from esewatch.expose.replay.replay_files import BLOCK_ITEMS, SortedSpool
 from esewatch.model import Record
 from tests.support.records import event
 

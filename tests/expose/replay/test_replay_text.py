@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_fd_to_metric_families
 
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
-from esewatch.expose.replay.replay_text import (
+from esewatch.expose.metrics.metric_catalogue import CATALOGUE
+from esewatch.expose.replay.replay_files import (
     Grid,
     Placed,
     family_of,

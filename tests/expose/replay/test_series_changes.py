@@ -15,13 +15,24 @@ from esewatch.advice.advise import advise
 from esewatch.advice.findings.details import of_instances
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate
-from esewatch.config import DatabaseRule, Settings, Window
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
-from esewatch.expose.metrics.snapshot import families
+from esewatch.config import (
+    DatabaseRule,
+    Settings,
+    Window,
+)
+from esewatch.expose.metrics.advice_families import advice_families
+from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.metric_catalogue import CATALOGUE
 from esewatch.expose.replay import series_changes
-from esewatch.expose.replay.replay_names import JUDGED, OF_NOW, PREFIXES, replayed_metrics
-from esewatch.expose.replay.series_changes import Replay, SeriesChange, milliseconds
+from esewatch.expose.replay.series_changes import (
+    JUDGED,
+    OF_NOW,
+    PREFIXES,
+    Replay,
+    SeriesChange,
+    milliseconds,
+    replayed_metrics,
+)
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import (

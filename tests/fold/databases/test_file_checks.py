@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from esewatch import packing
 from esewatch.config import DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.databases.integrity import (
     MAX_BAD_PAGES,
     count_pages,

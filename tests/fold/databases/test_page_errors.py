@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import pytest
 
-from esewatch.advice.findings.lone_instances import lone_instances
+from esewatch.advice.findings.details import lone_instances
 from esewatch.advice.history.history import as_copy, histories
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings

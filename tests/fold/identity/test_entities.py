@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from esewatch.config import Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.entities import (
     EVENTS_A_DATABASE,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.advice.base.maintenance_model import maintenance_model
+from esewatch.advice.history.copies import maintenance_model
 from esewatch.config import DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.identity import database_name, role_of, tier
 from esewatch.fold.instances.backups import completed

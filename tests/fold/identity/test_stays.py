@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.owners import MAX_INSTANCES

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.backups import LATEST, MAX_SETS, latest_jobs, slow_jobs, streamed
 from esewatch.fold.state.state import BackupSet, Instance

@@ -3,7 +3,7 @@ import pytest
 
 from esewatch.advice.checkdb import judged_checks
 from esewatch.config import DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.commands import forget
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.checkdb_results import MAX_NAME, MAX_RESULTS, SqlDatabase

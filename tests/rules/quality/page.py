@@ -14,8 +14,7 @@ from typing import Any
 import yaml
 
 from esewatch.advice.alerts import FRESH, HELD
-from esewatch.advice.base.detail import DETAILS
-from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.base.finding import DETAILS, FINDINGS
 from esewatch.advice.checkdb import CHECK_FINDINGS
 from tests.rules.expressions import ALERT_FILES, alerts, severities_of
 from tests.rules.quality.month import DAYS

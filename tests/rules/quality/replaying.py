@@ -6,9 +6,14 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from pathlib import Path
 
-from esewatch.expose.replay.replay_names import replayed_metrics
-from esewatch.expose.replay.replay_text import Grid, Placed, family_of, month_text
-from esewatch.expose.replay.series_changes import Replay, Series, SeriesChange, milliseconds
+from esewatch.expose.replay.replay_files import Grid, Placed, family_of, month_text
+from esewatch.expose.replay.series_changes import (
+    Replay,
+    Series,
+    SeriesChange,
+    milliseconds,
+    replayed_metrics,
+)
 from esewatch.model import Batch, Record
 from tests.rules.expressions import alerts, recorded, recording_rules, uses
 from tests.rules.quality.backfill import STEP

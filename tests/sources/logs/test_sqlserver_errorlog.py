@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from esewatch.config import Settings, SqlserverLogs
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Event, Source, SourceError, Unreadable

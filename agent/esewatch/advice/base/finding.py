@@ -55,6 +55,9 @@ IN_THE_LOG: frozenset[str] = frozenset(
 )
 """The gap in the log, if it is read to its end."""
 
+UNVERIFIED: frozenset[FindingName] = frozenset({"never_verified", "verification_overdue"})
+UNKNOWN: FindingName = "unknown_since"
+
 INFORMATION: frozenset[FindingName] = frozenset(
     {
         "backup_slows",
@@ -120,9 +123,37 @@ RISKS: Mapping[EngineErrorKind, str] = {
 }
 """Errors of the engine that stop writes or come before that, and what they say; worst first."""
 
+DetailName = Literal[
+    "backup_missing",
+    "checkpoint_deep",
+    "copy_behind",
+    "corrected_page",
+    "database_full",
+    "defrag_incomplete",
+    "defrag_ratio_drift",
+    "disk_full",
+    "engine_failure",
+    "hung_io",
+    "index_out_of_date",
+    "io_error",
+    "known_bad_page",
+    "log_disk_low",
+    "log_sequence_halted",
+    "logical_damage",
+    "maintenance_error",
+    "no_restorable_copy",
+    "recovery_failed",
+    "revert_snapshot",
+    "verification_at_risk",
+    "version_buckets_high",
+    "version_store_full",
+    "window_advice_changed",
+]
+DETAILS: tuple[DetailName, ...] = get_args(DetailName)
+
+
 RECENT = 7 * 86400.0
 """Seconds for which an I/O error needs attention: it leaves no page that is known bad."""
-
 
 HUNG: Literal["hung_io"] = "hung_io"
 """Cause of `writes_at_risk`: requests to the disk that have not completed."""
@@ -159,6 +190,13 @@ def ranked(findings: Iterable[Finding], *, watched: bool) -> tuple[Finding, ...]
         capped = severity == "critical" and not watched
         found.append(each._replace(severity="warning" if capped else severity))
     return tuple(found)
+
+
+class Detail(NamedTuple):
+    finding: DetailName
+    severity: Severity
+    sentence: str = ""
+    """Its figures, where no finding has them, without a full stop."""
 
 
 class Proof(NamedTuple):

@@ -1,10 +1,10 @@
 """The time in which a database was at work: attached by a running instance whose log was read.
 
-What is missing is measured in it: a machine that was off missed nothing (semantics.md 5). A start
-(102) without a stop (103, 104) before it follows a loss of power, which logs none: it was off from
-the last record before it. A start that was not logged shows in any record that names the instance.
-Where neither was logged it is taken to be at work, from the first record of its computer's log to a
-day after the last one.
+What is missing is measured in it, or in whole windows: a machine that was off missed nothing
+(semantics.md 5). A start (102) without a stop (103, 104) before it follows a loss of power, which
+logs none: it was off from the last record before it. A start that was not logged shows in any
+record that names the instance. Where neither was logged it is taken to be at work, from the first
+record of its computer's log to a day after the last one.
 """
 
 import math
@@ -12,8 +12,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from esewatch.fold.channels.hearing import first_after, last_before
+from esewatch.config import DAYS, Settings, Window, window_for
+from esewatch.fold.channels.hearing import (
+    first_after,
+    last_before,
+)
 from esewatch.fold.instances.instances import LIFE
+from esewatch.fold.passes.passes import DEFAULT_STALE_SECONDS
 from esewatch.fold.passes.stops import ATTACHED, DETACHED, READ, RUNNING, SIGN, STOPPED, edges
 from esewatch.fold.passes.transitions import ATTACHMENT
 from esewatch.fold.state.rollups import FURTHEST, HOUR_SECONDS
@@ -25,6 +30,37 @@ from esewatch.fold.state.state import (
     Instance,
     Transition,
 )
+
+DAY = 86400.0
+
+
+def stale_seconds(database: Database, settings: Settings) -> float:
+    """Silence after which an open pass no longer counts as running (semantics.md 2). Two windows
+    where one is configured, else 7 days."""
+    return two_windows(window_for(settings, database.database, database.computer))
+
+
+def one_window(window: Window | None) -> float:
+    """One window; half of the default for two where none is configured."""
+    if window is None or not window.days:
+        return DEFAULT_STALE_SECONDS / 2
+    return max(_between(window)) * DAY + window.duration
+
+
+def two_windows(window: Window | None) -> float:
+    """Two windows; 7 days where none is configured."""
+    if window is None or not window.days:
+        return DEFAULT_STALE_SECONDS
+    between = _between(window)
+    following = [*between[1:], between[0]]
+    pairs = [one + next_one for one, next_one in zip(between, following, strict=True)]
+    return max(pairs) * DAY + window.duration
+
+
+def _between(window: Window) -> list[int]:
+    at = sorted({DAYS.index(day) for day in window.days})
+    return [later - day for day, later in zip(at, [*at[1:], at[0] + len(DAYS)], strict=True)]
+
 
 Stretch = tuple[float, float]
 """From, to: epoch seconds."""

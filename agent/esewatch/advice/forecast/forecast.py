@@ -1,29 +1,35 @@
 """Forecast of the end of a running pass, from the task's own history.
 
 The engine logs when a pass begins, is resumed, interrupted and completed, and at its end how
-long it worked. So the work of a whole pass is estimated from past passes (`rates`,
-`prediction_interval`), the work left is that minus the work of its runs so far, and the nights to
-do it in are drawn from the past nights of the task (`window_usage`). Current engines scan without
-a window and log their progress every six hours (744): they are judged by time and pages
-(`rest_of_scan`).
+long it worked. So the work of a whole pass is estimated from past passes (`PredictionInterval`),
+the work left is that minus the work of its runs so far, and the nights to do it in are drawn from
+the past nights of the task (`window_usage`) and simulated. Current engines scan without a window
+and log their progress every six hours (744): they are judged by time and pages (`rest_of_scan`).
 """
 
-from collections.abc import Sequence
-from itertools import islice
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import islice, pairwise
+from math import exp, log, sqrt
 from statistics import fmean
 from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from esewatch.advice.base.prediction_interval import PredictionInterval
 from esewatch.advice.base.time_at_work import Stretch, at_work
-from esewatch.advice.forecast.simulate_passes import simulate_passes
-from esewatch.advice.forecast.window_usage import Pattern, capped, pattern
+from esewatch.advice.forecast.window_usage import Pattern, WorkNight, capped, finish, pattern
 from esewatch.advice.history.ledger import Gap
-from esewatch.advice.history.rates import DAY, growth, is_amount, seconds_now, whole_passes, worked
-from esewatch.advice.history.rest_of_scan import Mark, rest_of_scan
+from esewatch.advice.history.passes import (
+    DAY,
+    Mark,
+    growth,
+    is_amount,
+    seconds_now,
+    whole_passes,
+    worked,
+)
 from esewatch.config import Window
-from esewatch.config.calendar import CALENDAR
+from esewatch.config.calendar import CALENDAR, Opening
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.state import Pass
 
@@ -273,3 +279,200 @@ def _after_last(passes: Sequence[Pass], allowed: float) -> float | None:
     starts = [each.started for each in passes if each.started is not None]
     known = max(ends) if ends else min(starts, default=None)
     return None if known is None else known + allowed
+
+
+_ALONE = log(2) / log(5)
+"""Scale of both tails of a single value: the 90 % point is twice the value."""
+_BLUR = 0.02
+"""Range of logarithms that is added to that of the values."""
+_LEAST_RANGE = 0.05
+"""Of logarithms: values that happened to be equal are not certain."""
+_FEW = 1.8
+_FEWER = -1.3
+_MANY = 0.12
+"""Scale of a tail, in ranges of n logarithms: the larger of FEW * (n - 1) ** FEWER and MANY."""
+_HIGHEST = 700.0
+"""Logarithm of the largest number returned."""
+
+
+class PredictionInterval:
+    """The distribution of the next value after `values`, which are above 0. ValueError: there is
+    none."""
+
+    def __init__(self, values: Iterable[float]) -> None:
+        logs = sorted(map(log, values))
+        if not logs:
+            raise ValueError("no values to predict the next one from")
+        count = len(logs)
+        self._logs = [at + _BLUR * ((place + 0.5) / count - 0.5) for place, at in enumerate(logs)]
+        reach = max(self._logs[-1] - self._logs[0], _LEAST_RANGE)
+        self._tail = reach * max(_FEW * (count - 1) ** _FEWER, _MANY) if count > 1 else _ALONE
+
+    def quantile(self, share: float) -> float:
+        """Quantile: the next value is below it with a probability of `share`, above 0 and below
+        1."""
+        return exp(min(self._log_at(share), _HIGHEST))
+
+    def beyond(self, reached: float, share: float) -> float:
+        """Quantile of a value that is known to be above `reached` (any number)."""
+        if reached <= 0:
+            return self.quantile(share)
+        at = log(reached)
+        if at >= self._logs[-1]:
+            return exp(min(at - self._tail * log(1 - share), _HIGHEST))
+        below = self._share_below(at)
+        return max(reached, self.quantile(below + share * (1 - below)))
+
+    def _log_at(self, share: float) -> float:
+        logs = self._logs
+        place = share * (len(logs) + 1)
+        if place <= 1:
+            return logs[0] + self._tail * log(place)
+        if place >= len(logs):
+            return logs[-1] - self._tail * log(len(logs) + 1 - place)
+        index = int(place) - 1
+        return logs[index] + (place - index - 1) * (logs[index + 1] - logs[index])
+
+    def _share_below(self, at: float) -> float:
+        logs = self._logs
+        index = bisect_right(logs, at)
+        if index == 0:
+            place = exp((at - logs[0]) / self._tail)
+        else:
+            place = index + (at - logs[index - 1]) / (logs[index] - logs[index - 1])
+        return place / (len(logs) + 1)
+
+
+CASES: Final = 200
+"""Number of simulated passes for one forecast (Monte Carlo sample size)."""
+MOST_NIGHTS: Final = 400
+
+_UNSEEN: Final = 0.5
+"""Weight of a night on which nothing runs, in addition to the nights seen."""
+_SKIPPED: Final = WorkNight((), 0.0)
+
+
+def simulate_passes(
+    spread: PredictionInterval, done: float, found: Pattern, now: float
+) -> list[float]:
+    """The end of the pass in each simulated case, sorted; infinite where it did not end.
+
+    Quasi-Monte Carlo: the cases are the whole passes with equal probability, each with nights of
+    its own. They are enumerated, not drawn at random: multiples of irrational numbers fill all
+    combinations evenly.
+    """
+    upcoming = found.rhythm.after(now)
+    openings: list[Opening] = []
+    dates = []
+    for case in range(CASES):
+        left = spread.beyond(done, (case + 0.5) / CASES) - done
+        date = float("inf")
+        for place in range(MOST_NIGHTS):
+            if place > 0 and place > len(openings):
+                openings.append(next(upcoming))
+            start, night = _drawn(case, place, openings, found)
+            if left <= night.seconds:
+                date = start + finish(night, left)
+                break
+            left -= night.seconds
+        dates.append(date)
+    return sorted(dates)
+
+
+def _drawn(
+    case: int, place: int, openings: list[Opening], found: Pattern
+) -> tuple[float, WorkNight]:
+    """The simulated night of this case at that place; place 0 is the rest of the present
+    opening."""
+    chance = (case + 1) * _STEPS[place] % 1.0
+    if place == 0:
+        if found.tonight is None:
+            return 0.0, _SKIPPED
+        return found.tonight.start, found.rest[int(chance * len(found.rest))]
+    nights = found.nights
+    index = int(chance * (len(nights) + _UNSEEN))
+    return openings[place - 1].start, nights[index] if index < len(nights) else _SKIPPED
+
+
+def _steps(count: int) -> list[float]:
+    """Square roots of the first primes: no two of them are in step."""
+    primes: list[int] = []
+    number = 2
+    while len(primes) < count:
+        if all(number % prime for prime in primes if prime * prime <= number):
+            primes.append(number)
+        number += 1
+    return [sqrt(prime) % 1.0 for prime in primes]
+
+
+_STEPS: Final = _steps(MOST_NIGHTS)
+
+_MOST_STRETCHES = 28
+"""With 744 every six hours, a week."""
+_LEAST_STRETCHES = 4
+"""Between marks of one pass, where no whole pass is known: with 744 every six hours, a day."""
+
+
+class Rest(NamedTuple):
+    """The rest of a scan: `left` is the prediction interval of seconds from `since` to its end.
+    `seen` is the share of the pages that it had seen then, None without marks."""
+
+    since: float
+    left: PredictionInterval
+    seen: float | None
+
+
+def rest_of_scan(
+    started: float | None, totals: Sequence[float], marks: Sequence[Mark], pages: float | None
+) -> Rest | None:
+    """The rest of the scan that began at `started`; None where it is unknown.
+
+    `totals` are the seconds whole passes would take at the present size of `pages`; `marks` are
+    sorted. With marks the pages left are taken at the pass' own rate, and the fewer of them were
+    seen, the more at that of whole passes; the first pass goes by its own rate alone. Its rate
+    varies as much as it did between the marks.
+    """
+    usable = [
+        mark for mark in marks if is_amount(mark.pages) and (started is None or mark.time > started)
+    ]
+    whole = (
+        Rest(started, PredictionInterval(totals), None) if totals and started is not None else None
+    )
+    if not usable or pages is None or not is_amount(pages):
+        return whole
+    last = usable[-1]
+    # A database that grew meanwhile, or a size that is a day old: something is left to see.
+    pages = max(pages, last.pages + 1)
+    seen = last.pages / pages
+    first = Mark(started, 0.0) if started is not None else usable[0]
+    if last.time <= first.time or last.pages <= first.pages:
+        return whole
+    own = (last.time - first.time) / (last.pages - first.pages)
+    stretches = _stretches([first, *usable])
+    if not totals and len(stretches) < _LEAST_STRETCHES:
+        return None
+    paces = [own**seen * (total / pages) ** (1 - seen) for total in totals] or [own]
+    left = pages - last.pages
+    swings = _swings(stretches, left * len(stretches) / (last.pages - first.pages))
+    return Rest(
+        last.time,
+        PredictionInterval(left * pace * swing for pace in paces for swing in swings),
+        seen,
+    )
+
+
+def _swings(paces: Sequence[float], ahead: float) -> list[float]:
+    """Deviation of the mean rate of the `ahead` stretches to come from that of those seen. It
+    follows the spread of the rates of the stretches, and falls with their number on both sides."""
+    middle = fmean(map(log, paces))
+    damped = sqrt(1 / max(1.0, ahead) + 1 / len(paces))
+    return [exp(damped * (log(pace) - middle)) for pace in paces[-_MOST_STRETCHES:]]
+
+
+def _stretches(marks: Sequence[Mark]) -> list[float]:
+    """Seconds per page between marks."""
+    return [
+        (b.time - a.time) / (b.pages - a.pages)
+        for a, b in pairwise(marks)
+        if b.time > a.time and b.pages > a.pages
+    ]

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from esewatch.advice.history.ledger import Gap
-from esewatch.advice.history.rates import DAY, worked
+from esewatch.advice.history.passes import DAY, worked
 from esewatch.config import Window
 from esewatch.config.calendar import Opening, next_opening, opening_at
 from esewatch.fold.passes.runs import Run

@@ -1,38 +1,38 @@
-"""The history of a database for the judgements: plain values, gathered once from the state."""
+"""The history of a database for the judgements: plain values, gathered once from the state.
+
+A database that is moved to another path is another one from then on: its old path stays known.
+"""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import msgspec
 
 from esewatch.advice.base.time_at_work import Stretch, presence
-from esewatch.advice.history.attached import Members, members
-from esewatch.advice.history.backups import NO_BACKUP, BackedUp
-from esewatch.advice.history.derived import Derived, Judge, derived
+from esewatch.advice.history.derived import NO_BACKUP, BackedUp, Derived, Judge, derived
 from esewatch.advice.history.ledger import NEVER, Copy, CopyFacts
-from esewatch.advice.history.pass_views import (
-    failed_tasks,
-    pages_of,
-    passes_of,
-    scans_of,
-)
-from esewatch.advice.history.rest_of_scan import (
+from esewatch.advice.history.passes import (
     Liveness,
     Mark,
     begun,
     engine_threshold,
+    failed_tasks,
     liveness,
     marks,
+    pages_of,
+    passes_of,
     scan_told,
+    scans_of,
     times_heard,
 )
 from esewatch.advice.history.surroundings import gaps_of
 from esewatch.config import Policy, Settings, window_for
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import io_errors
-from esewatch.fold.identity.identity import role_changes
-from esewatch.fold.identity.owners import instance_key, instance_label, process_key
+from esewatch.fold.identity.identity import is_snapshot, role_changes
+from esewatch.fold.identity.owners import instance_key, instance_label, named_times, process_key
 from esewatch.fold.instances.backups import (
     Backup,
     completed,
@@ -40,10 +40,10 @@ from esewatch.fold.instances.backups import (
     streamed,
 )
 from esewatch.fold.instances.instances import engine_changes
-from esewatch.fold.passes.passes import BROKEN_OFF, FAILS, TaskView, untimed_passes
+from esewatch.fold.passes.passes import ATTACHES, BROKEN_OFF, FAILS, TaskView, untimed_passes
 from esewatch.fold.passes.runs import DEFRAG, SCANS, Run, runs, torn_runs
-from esewatch.fold.passes.stops import stops_in
-from esewatch.fold.passes.transitions import unpack
+from esewatch.fold.passes.stops import DETACH, stops_in
+from esewatch.fold.passes.transitions import ROW_BYTES, event_ids, unpack
 from esewatch.fold.readings import paired_days, sampled_alone
 from esewatch.fold.state import rollups
 from esewatch.fold.state.damage import known_damage
@@ -51,6 +51,7 @@ from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rollups import Day, Size
 from esewatch.fold.state.state import (
     START,
+    STOP_EVENTS,
     BackupSet,
     BadPage,
     Channel,
@@ -66,6 +67,69 @@ from esewatch.fold.state.state import (
     State,
     Transition,
 )
+
+_LATEST = 8
+"""Transitions that may be logged with a detach: interruptions of its passes."""
+
+
+class Members(NamedTuple):
+    """Labels of the databases of one instance."""
+
+    attached: set[str]
+    """Without those that were moved or dismounted."""
+    moved: set[str]
+
+
+def members(
+    databases: Iterable[Database], known: Mapping[tuple[str, str], Instance]
+) -> dict[tuple[str, str], Members]:
+    """By instance. A database was moved where it was detached, or its instance stopped or started
+    after its last event, and the instance attached one of the same file name since. One that only
+    went silent before such a one was first seen is not counted as attached, but may be due."""
+    instances: dict[tuple[str, str], list[Database]] = defaultdict(list)
+    for each in databases:
+        instances[instance_key(each)].append(each)
+    found = {}
+    for key, all_of_it in instances.items():
+        of_name: dict[str, list[Database]] = defaultdict(list)
+        for each in all_of_it:
+            if not is_snapshot(each.database):
+                of_name[_file_name(each)].append(each)
+        attached, moved = set(), set()
+        for each in chain.from_iterable(of_name.values()):
+            since = _detached(each, known.get(key))
+            others = [other for other in of_name[_file_name(each)] if other is not each]
+            left = _left(each, known.get(key)) if since is None and others else since
+            if left is not None and any(
+                other.first_seen > left
+                or any(attached.time > left for attached in unpack(other.transitions, ATTACHES))
+                for other in others
+            ):
+                moved.add(each.database)
+            elif since is None and all(each.last_seen >= other.first_seen for other in others):
+                attached.add(each.database)
+        found[key] = Members(attached, moved)
+    return found
+
+
+def _left(entry: Database, instance: Instance | None) -> float | None:
+    """Its last event, where it was detached by that or its instance stopped or started after it."""
+    _, last = named_times(entry)
+    times = instance.times_of(STOP_EVENTS | {START}) if instance is not None else []
+    return last if entry.detached >= last or (times and times[-1] > last) else None
+
+
+def _detached(entry: Database, instance: Instance | None) -> float | None:
+    """Since when it is detached, None where it is not."""
+    rows = entry.transitions
+    if DETACH not in event_ids(rows[-_LATEST * ROW_BYTES :]):  # as in most
+        return None
+    return presence(entry, instance, unpack(rows)).detached
+
+
+def _file_name(entry: Database) -> str:
+    return entry.database.replace("\\", "/").rpartition("/")[2]
+
 
 MOST_PAGE_SIZE = 32768
 _RATIO_COUNTERS = ("|online defrag pages read/sec|", "|online defrag pages freed/sec|")
@@ -86,7 +150,7 @@ class History(CopyFacts, frozen=True, kw_only=True):
     shares_instance: int = 1
     """Attached databases of the instance: with more than one, the counters are of them together."""
     attached: bool = True
-    """False where it was moved to another path or dismounted (attached.py)."""
+    """False where it was moved to another path or dismounted."""
     sampled_since: float | None = None
     """First sample of both counters of the ratio. None: one of them was never seen."""
     sampled_until: float | None = None
@@ -161,18 +225,18 @@ def as_copy(history: History, policy: Policy) -> Copy:
     shared["first_seen"] = max(history.first_seen, history.created)
     if history.size_bytes is None and history.pages is not None:
         shared["size_bytes"] = history.pages * (history.page_size or MOST_PAGE_SIZE)
+    running = [
+        scan.last_event - scan.started
+        for scan in history.checksum_passes
+        if scan.outcome == "open" and scan.start_seen and scan.started is not None
+    ]
     return Copy(
         **shared,
         scans=[done for done in history.checksum_passes if (done.ended or 0.0) > history.created],
-        under_way=max((_heard_for(each) for each in history.checksum_passes), default=0.0),
+        under_way=max([0.0, *running]),
         configured_deadline=policy.verify_within,
         most_deadline=policy.verify_within_most,
     )
-
-
-def _heard_for(scan: Pass) -> float:
-    known = scan.outcome == "open" and scan.start_seen and scan.started is not None
-    return max(0.0, scan.last_event - (scan.started or 0.0)) if known else 0.0
 
 
 def outline(history: History) -> History:
@@ -226,17 +290,20 @@ class Gathering(NamedTuple):
 
     def history(self, facts: Derived, views: Mapping[str, TaskView]) -> History:
         """The history of a database by its facts, and its passes by task."""
-        entry = self.state.databases[facts.member.computer, facts.member.database]
-        beside = self.members[instance_key(entry)]
-        is_moved = entry.database in beside.moved and bool(instance_label(entry))
+        state, told = self.state, facts.told
+        entry = state.databases[facts.member.computer, facts.member.database]
+        label, beside = instance_label(entry), self.members[instance_key(entry)]
+        is_moved = entry.database in beside.moved and bool(label)
         channels = self.channels.get(entry.computer, ())
-        heard = self.heard.get(entry.computer, ())
-        instance = self.state.instances.get(instance_key(entry))
+        instance = state.instances.get(instance_key(entry))
         transitions = list(unpack(entry.transitions))
         stops = stops_in(entry, transitions, facts.basis.life)
-        found = History(
+        scans = scans_of(views)
+        heard = self.heard.get(entry.computer, ())
+        return History(
             **msgspec.structs.asdict(facts.member),
-            ese_instance=instance_label(entry),
+            **(_of_instance(instance) if instance is not None else {}),
+            ese_instance=label,
             process=entry.process,
             tier=facts.tier,
             replaying=entry.letter not in {"", "D"},
@@ -245,13 +312,24 @@ class Gathering(NamedTuple):
             page_size=entry.page_size,
             size_bytes=entry.size_bytes,
             sizes=rollups.sizes(entry.sizes),
-            shares_instance=len(beside.attached) if instance_label(entry) else 1,
-            attached=entry.database in beside.attached or not instance_label(entry),
+            shares_instance=len(beside.attached) if label else 1,
+            attached=entry.database in beside.attached or not label,
+            defrag_passes=passes_of(views["defrag"]),
+            defrag_runs=runs(transitions, DEFRAG, stops),
+            defrag_torn=torn_runs(transitions, stops),
+            checksum_passes=scans,
+            scan_runs=runs(transitions, SCANS, stops),
+            marks=marks(transitions, begun(scans)),
+            liveness=liveness(transitions, begun(scans), heard, instance),
+            scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
+            engine_threshold=engine_threshold(transitions),
             failures=_times(transitions, FAILS),
             failed=failed_tasks(views, entry),
             aborted=max(_times(transitions, {BROKEN_OFF}), default=None),
-            backups=completed(instance.backup_events) if instance else [],
-            backup_spans=_backup_spans(self.state, entry),
+            backup_spans=_backup_spans(state, entry),
+            backed_up=facts.backed_up,
+            copy_verdict=entry.copy_verdict,
+            restorable=entry.restorable_last,
             verified=facts.verified,
             unreadable_scan=None if is_moved else facts.unreadable_scan,
             bad_pages=facts.bad_pages,
@@ -260,20 +338,18 @@ class Gathering(NamedTuple):
             first_seen=entry.first_seen if is_dated(entry) else 0.0,
             created=entry.created,
             last_seen=entry.last_seen,
-            unread_since=_unread_since(self.state, entry.computer),
+            unread_since=_unread_since(state, entry.computer),
             role_changes=role_changes(entry, transitions),
-            restored=facts.told.around.restored,
+            restored=told.around.restored,
             restored_pages=facts.restored_pages,
-            damage=known_damage(entry, facts.told.damage, facts.told.around.mended),
-            unexplained=facts.told.errors,
-            reported=facts.told.reported,
-            notices=facts.told.notices,
+            damage=known_damage(entry, told.damage, told.around.mended),
+            unexplained=told.errors,
+            reported=told.reported,
+            notices=told.notices,
             io_errors=io_errors(entry, instance),
+            untimed=entry.untimed.events,
+            untimed_passes=untimed_passes(entry) if entry.untimed.events else (),
         )
-        found = _with_defrag(found, transitions, views, stops)
-        found = _with_scans(found, transitions, views, heard, instance, stops=stops)
-        found = _with_saved(found, facts, entry)
-        return _with_untimed(_with_instance(found, instance) if instance else found, entry)
 
 
 def histories(state: State, settings: Settings) -> dict[DatabaseKey, History]:
@@ -303,64 +379,20 @@ def _unread_since(state: State, computer: str) -> float | None:
     return (host.last_heard or None) if behind and host is not None else None
 
 
-def _with_defrag(
-    found: History,
-    transitions: Sequence[Transition],
-    views: Mapping[str, TaskView],
-    stops: Sequence[float],
-) -> History:
-    return msgspec.structs.replace(
-        found,
-        defrag_passes=passes_of(views["defrag"]),
-        defrag_runs=runs(transitions, DEFRAG, stops),
-        defrag_torn=torn_runs(transitions, stops),
-    )
-
-
-def _with_scans(
-    found: History,
-    transitions: Sequence[Transition],
-    views: Mapping[str, TaskView],
-    heard: Sequence[float],
-    instance: Instance | None,
-    *,
-    stops: Sequence[float],
-) -> History:
-    scans = scans_of(views)
-    return msgspec.structs.replace(
-        found,
-        checksum_passes=scans,
-        scan_runs=runs(transitions, SCANS, stops),
-        marks=marks(transitions, begun(scans)),
-        liveness=liveness(transitions, begun(scans), heard, instance),
-        scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
-        engine_threshold=engine_threshold(transitions),
-    )
-
-
-def _with_saved(found: History, facts: Derived, entry: Database) -> History:
-    return msgspec.structs.replace(
-        found,
-        backed_up=facts.backed_up,
-        copy_verdict=entry.copy_verdict,
-        restorable=entry.restorable_last,
-    )
-
-
-def _with_instance(found: History, instance: Instance) -> History:
+def _of_instance(instance: Instance) -> dict[str, Any]:
     since, until = _sampled(instance)
     ratio = instance.ratio.values()
-    return msgspec.structs.replace(
-        found,
-        streamed=streamed(instance),
-        days=paired_days(instance),
-        sampled_since=since,
-        sampled_until=until,
-        unsampled=sorted({*instance.gaps, *(gap for each in ratio for gap in each.gaps)}),
-        sampled_alone=sampled_alone(instance),
-        engine_changes=engine_changes(instance),
-        started=max(instance.times_of({START}), default=None),
-    )
+    return {
+        "backups": completed(instance.backup_events),
+        "streamed": streamed(instance),
+        "days": paired_days(instance),
+        "sampled_since": since,
+        "sampled_until": until,
+        "unsampled": sorted({*instance.gaps, *(gap for each in ratio for gap in each.gaps)}),
+        "sampled_alone": sampled_alone(instance),
+        "engine_changes": engine_changes(instance),
+        "started": max(instance.times_of({START}), default=None),
+    }
 
 
 def _backup_spans(state: State, entry: Database) -> list[Stretch]:
@@ -368,14 +400,6 @@ def _backup_spans(state: State, entry: Database) -> list[Stretch]:
     keys = {instance_key(entry), process_key(entry)}
     of = [state.instances[key] for key in keys if key in state.instances]
     return sorted({span for each in of for span in spans(each.backup_events)})
-
-
-def _with_untimed(found: History, entry: Database) -> History:
-    if not entry.untimed.events:
-        return found
-    return msgspec.structs.replace(
-        found, untimed=entry.untimed.events, untimed_passes=untimed_passes(entry)
-    )
 
 
 def _sampled(instance: Instance) -> tuple[float | None, float | None]:

@@ -22,8 +22,7 @@ from esewatch.advice.base.finding import (
     verification_overdue,
     verification_unreadable,
 )
-from esewatch.advice.base.staleness import one_window
-from esewatch.advice.base.time_at_work import Stretch, at_work
+from esewatch.advice.base.time_at_work import Stretch, at_work, one_window
 from esewatch.advice.history.copies import REPLICATED, Member, comparable, copies_of
 from esewatch.config import Window
 from esewatch.fold.channels.clock_guard import AHEAD_SECONDS
@@ -288,12 +287,6 @@ def _judge(
     if done is not last:
         silent = at_work(copy.off, last.time if last else copy.first_seen or since, now)
     return "unverified", verification_overdue(last, silent, deadline, gap[1] if gap else None)
-
-
-def why_unproven(entry: Ledger) -> str:
-    """Reason why nothing shows that its pages are good, also where no finding asks for it; empty
-    where something does."""
-    return NO_VERIFICATION if entry.last is None else ""
 
 
 def _asked_for(copy: Copy) -> bool:

@@ -4,6 +4,7 @@ A passive copy that compares itself with the active one reports damage of the ot
 the state keeps it where it was logged, and here it is assigned to the copy it speaks of.
 """
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import reduce
@@ -13,16 +14,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.advice.base.staleness import DAY, one_window
+from esewatch.advice.base.time_at_work import DAY, one_window
 from esewatch.advice.history.copies import Copies
-from esewatch.advice.history.instance_failures import instance_failures, logical, together
-from esewatch.advice.history.pass_views import verifications
 from esewatch.config import Settings, rule_for, window_for
 from esewatch.fold.companions import notices
 from esewatch.fold.databases.integrity import (
     OutsideFacts,
     ScanCircumstances,
     known_bad_pages,
+    last_streamed,
+    last_verifications,
     restored_bad_pages,
 )
 from esewatch.fold.identity.identity import (
@@ -36,16 +37,17 @@ from esewatch.fold.identity.identity import (
     role_at,
     role_changes,
 )
-from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.identity.owners import instance_key, named_times
 from esewatch.fold.instances.backups import Stretch, completed, verified_by_streaming
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, acknowledgements, open_of
 from esewatch.fold.instances.instances import restored
-from esewatch.fold.passes.passes import views_in
+from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.passes.transitions import pack, unpack
 from esewatch.fold.state.acknowledgements import notice, unexplained, up_to
-from esewatch.fold.state.damage import OF_BOTH, known_damage
+from esewatch.fold.state.damage import OF_BOTH, add, known_damage
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import (
+    START,
     BadPage,
     Channel,
     Damage,
@@ -63,6 +65,64 @@ LAG_SECONDS = 14 * DAY
 """The longest lag of a replay: such an event has a position in the log and no time."""
 MOST_COPIES = 16
 """Copies of one database in Exchange; when more share a name, they are no copies of each other."""
+
+
+class InstanceFailures(NamedTuple):
+    """Failures that name no database: those that can only be of one, and those of an instance."""
+
+    databases: dict[DatabaseKey, list[Failure]]
+    instances: dict[tuple[str, str], list[Failure]]
+
+
+def instance_failures(state: State) -> InstanceFailures:
+    """The only database that the instance named since its last start but one has them: none is
+    attached in recovery."""
+    found = InstanceFailures(defaultdict(list), defaultdict(list))
+    failing = {key: each for key, each in state.instances.items() if each.failures}
+    if not failing:
+        return found
+    members: dict[tuple[str, str], list[Database]] = defaultdict(list)
+    for each in state.databases.values():
+        if instance_key(each) in failing and not is_snapshot(each.database):
+            members[instance_key(each)].append(each)
+    for key, instance in failing.items():
+        starts = instance.times_of({START})
+        for failure in instance.failures:
+            since = _last_start_but_one(starts, failure.time)
+            times = [(each, *named_times(each)) for each in members[key]]
+            named = [(each, first) for each, first, last in times if last >= since]
+            before = [each for each in named if each[1] <= failure.time]
+            named = before or named
+            if len(named) == 1:
+                found.databases[key[0], named[0][0].database].append(failure)
+            else:
+                found.instances[key].append(failure)
+    return found
+
+
+def logical(failures: Iterable[Failure]) -> dict[DamageKind, Damage]:
+    """The damage that failures report."""
+    found: dict[DamageKind, Damage] = {}
+    for each in failures:
+        if each.kind == "logical":
+            add(found, each.kind, each.event_id, each.time)
+    return found
+
+
+def together(
+    one: Mapping[DamageKind, Damage], other: Mapping[DamageKind, Damage]
+) -> dict[DamageKind, Damage]:
+    found = dict(one)
+    for kind, more in other.items():
+        known = found.get(kind, Damage())
+        events = sorted({*known.events, *more.events})
+        found[kind] = Damage(known.count + more.count, sorted([*known.times, *more.times]), events)
+    return found
+
+
+def _last_start_but_one(starts: Sequence[float], time: float) -> float:
+    before = bisect_right(starts, time)
+    return starts[before - 2] if before > 1 else -inf
 
 
 def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float, float, int]]:
@@ -384,3 +444,17 @@ def _may_be_of(
         return error.database == database.database
     logged_by = (database.computer, error.ese_instance)
     return logged_by not in owned or logged_by == instance_key(database)
+
+
+def verifications(
+    entry: Database,
+    views: Mapping[str, TaskView],
+    around: ScanCircumstances,
+    streamed: Sequence[Stretch],
+) -> dict[str, float]:
+    """By verifier, the last time when every page was proven good. `streamed` are the streaming
+    backups that read every page."""
+    verified = last_verifications(entry, views, around)
+    if (last := last_streamed(entry, streamed, around)) is not None:
+        verified["streaming_backup"] = max(last, verified.get("streaming_backup", 0.0))
+    return verified

@@ -11,17 +11,26 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from esewatch.advice.base.estimate import SHARES, Estimate, Fit, WhatIfChange, fit, middle, ranged
 from esewatch.advice.base.finding import counted, span
-from esewatch.advice.base.prediction_interval import PredictionInterval
-from esewatch.advice.base.staleness import stale_seconds
+from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.findings.scan_collisions import Loss, scans_in, throughput_lost
-from esewatch.advice.forecast.simulate_passes import NIGHTS, simulate_passes
+from esewatch.advice.forecast.forecast import MOST_NIGHTS, PredictionInterval, simulate_passes
 from esewatch.advice.forecast.window_usage import Pattern, Rhythm, WorkNight, pattern
 from esewatch.advice.history.history import History, as_copy, histories
 from esewatch.advice.history.ledger import verification_deadline
-from esewatch.advice.history.rates import DAY, seconds_now, whole_passes
-from esewatch.advice.what_if.scan_pace import ScanPace, scan_pace, zeroes_already
+from esewatch.advice.history.passes import DAY, seconds_now, whole_passes
+from esewatch.advice.what_if.estimate import (
+    SHARES,
+    Estimate,
+    Fit,
+    ScanPace,
+    WhatIfChange,
+    fit,
+    middle,
+    ranged,
+    scan_pace,
+    zeroes_already,
+)
 from esewatch.advice.window.past_windows import openings_used
 from esewatch.config import Policy, Settings, policy_for
 from esewatch.config.calendar import CALENDAR
@@ -261,7 +270,7 @@ def _played(spreads: Sequence[_Slower], used: _Use, sentence: str) -> Estimate:
         nights_taken = (ends[math.ceil(share * len(ends)) - 1] - DAY) / DAY
         count = math.ceil(nights_taken) if math.isfinite(nights_taken) else math.inf
         days.append(max(1.0, count) * used.between)
-    return ranged(days, sentence, f"it may take more than {NIGHTS} nights: {sentence}")
+    return ranged(days, sentence, f"it may take more than {MOST_NIGHTS} nights: {sentence}")
 
 
 WITHOUT_WINDOW = {

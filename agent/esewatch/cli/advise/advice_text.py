@@ -11,13 +11,12 @@ import msgspec
 
 from esefiles.base.names import visible
 from esefiles.base.units import parse_duration
-from esewatch.advice.base.estimate import Estimate, Fit, WhatIfChange
 from esewatch.advice.base.finding import counted, listed, moment, span
-from esewatch.advice.findings.lone_instances import LoneInstance
+from esewatch.advice.findings.details import LoneInstance
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.forecast.verdict import TEXTS
 from esewatch.advice.history.ledger import Deadline, Ledger
-from esewatch.advice.judgement import Judgement
+from esewatch.advice.judgement import TEXTS, Judgement
+from esewatch.advice.what_if.estimate import Estimate, Fit, WhatIfChange
 from esewatch.advice.what_if.what_if import WhatIf
 from esewatch.advice.window.evidence import Evidence
 from esewatch.expose.advice_json import finding_object, most_urgent

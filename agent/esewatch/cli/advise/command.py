@@ -15,11 +15,11 @@ import msgspec
 
 from esefiles.base.command import FAILED, HEALTHY, WRONG, add_format_option
 from esewatch.advice.advise import Judged, judge_each, needs_a_person, together
-from esewatch.advice.base.estimate import WhatIfChange
 from esewatch.advice.base.finding import counted, listed, moment
-from esewatch.advice.findings.lone_instances import LoneInstance, lone_instances
+from esewatch.advice.findings.details import LoneInstance, lone_instances
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.not_judged import basis, never_proven, never_proven_text, nothing_judged
+from esewatch.advice.what_if.estimate import WhatIfChange
 from esewatch.advice.what_if.what_if import WhatIf, what_ifs
 from esewatch.cli.advise.advice_text import (
     add_option,

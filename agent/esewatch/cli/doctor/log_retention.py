@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from esefiles.base.units import size
-from esewatch.advice.base.staleness import DAY
+from esewatch.advice.base.time_at_work import DAY
 from esewatch.cli.doctor.source_files import matching
 from esewatch.config import LogFiles, Settings
 from esewatch.expose.formatting import duration

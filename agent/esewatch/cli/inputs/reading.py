@@ -19,7 +19,7 @@ from esefiles.base.command import exit_status
 from esefiles.base.names import visible
 from esefiles.base.progress import progress_bar
 from esewatch.advice.base.finding import counted
-from esewatch.advice.findings.lone_instances import has_errors
+from esewatch.advice.findings.details import has_errors
 from esewatch.advice.findings.silence import last_record
 from esewatch.cli.output import tell
 from esewatch.config import Settings

@@ -15,7 +15,7 @@ from esefiles.base.names import visible
 from esefiles.base.progress import progress_bar
 from esewatch.advice.advise import Judging, judge_each, needs_a_person, together
 from esewatch.advice.base.finding import counted
-from esewatch.advice.findings.lone_instances import lone_instances
+from esewatch.advice.findings.details import lone_instances
 from esewatch.advice.not_judged import nothing_judged
 from esewatch.cli.inputs.reading import (
     ComputerGroup,

@@ -31,12 +31,12 @@ from esewatch.expose.http.requests import (
     Request,
     Response,
     asked,
+    in_a_thread,
     journal_number,
     must_be,
     must_be_json,
     must_be_local,
 )
-from esewatch.expose.http.threads import in_a_thread
 from esewatch.expose.pages.database_page import DatabasePage
 from esewatch.expose.pages.overview import Overview
 from esewatch.expose.pages.rendering import (

@@ -9,12 +9,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from esewatch.advice.forecast.verdict import VERDICTS, Verdict
+from esewatch.advice.judgement import VERDICTS, Verdict
 from esewatch.expose.formatting import iso_time
-from esewatch.expose.pages.database_table import row_of, shown_verdict
-from esewatch.expose.pages.overview import DatabaseFigures, Overview
-from esewatch.expose.pages.rendering import render
-from esewatch.expose.pages.summary import Summary
+from esewatch.expose.pages.overview import DatabaseFigures, Overview, Summary
+from esewatch.expose.pages.rendering import render, row_of, shown_verdict
 from esewatch.fold.state.state import UNLOCATED, BadPage
 
 ROWS = 100

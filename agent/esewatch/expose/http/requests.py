@@ -1,7 +1,12 @@
-"""HTTP requests, their responses, and their refusal."""
+"""HTTP requests, their responses and their refusal, and the threads that make answers."""
 
+import asyncio
 import ipaddress
 import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 import msgspec
@@ -129,3 +134,22 @@ def _address(client: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | Non
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
+
+
+T = TypeVar("T")
+
+
+def in_a_thread(work: Callable[[], T]) -> "asyncio.Future[T]":
+    """The result of `work`, of a thread of its own. No end of the process waits for it, as it would
+    for those of an executor: bcrypt may take seconds, a page as long as a source."""
+    made: Future[T] = Future()
+    made.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            made.set_result(work())
+        except BaseException as error:
+            made.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return asyncio.wrap_future(made)

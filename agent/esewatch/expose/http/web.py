@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from esewatch.config.web import RateLimit, WebSettings, load_web
-from esewatch.expose.http.requests import RefusedError, network_of
-from esewatch.expose.http.threads import in_a_thread
+from esewatch.expose.http.requests import RefusedError, in_a_thread, network_of
 from esewatch.expose.http.tls import Tls, tls_of
 from esewatch.model import ConfigError
 

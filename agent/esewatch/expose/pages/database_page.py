@@ -12,7 +12,7 @@ from esewatch.advice.base.finding import DAMAGE_WORDS, counted
 from esewatch.advice.findings.silence import last_record
 from esewatch.advice.history.derived import Derived
 from esewatch.advice.history.history import Gathering
-from esewatch.advice.window.lone_ends import pass_figures
+from esewatch.advice.window.evidence import pass_figures
 from esewatch.advice.window.window import window_changes
 from esewatch.config import policy_for
 from esewatch.expose.formatting import BAD_KINDS, VERIFIERS, count, duration, tidy

@@ -1,5 +1,5 @@
-"""The figures of the status page and of `/api/v1/databases`, most urgent database first. A pure
-function of (state, settings, now), like the metrics."""
+"""The figures of the status page and of `/api/v1/databases`, most urgent database first, and the
+four numbers at its top. A pure function of (state, settings, now), like the metrics."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -8,29 +8,25 @@ import msgspec
 
 from esefiles import __version__
 from esewatch.advice.advise import advise
-from esewatch.advice.base.left_out import LeftOut, leaving_out
-from esewatch.advice.base.staleness import stale_seconds
-from esewatch.advice.blind_places import Blind, blind_places
+from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
 from esewatch.advice.findings.silence import last_records
-from esewatch.advice.forecast.verdict import (
+from esewatch.advice.history.derived import AllDerived, Derived, LeftOut, derived, leaving_out
+from esewatch.advice.history.history import members
+from esewatch.advice.judgement import (
     HEALTHY,
     VERDICTS,
+    Judgement,
     Verdict,
+    at_first_sight,
     blind_computers,
 )
-from esewatch.advice.history.attached import members
-from esewatch.advice.history.derived import AllDerived, Derived, derived
-from esewatch.advice.judgement import Judgement, at_first_sight
-from esewatch.advice.not_judged import basis
+from esewatch.advice.not_judged import Basis, Blind, basis, blind_places
 from esewatch.advice.window.ratio import Ratio
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
-from esewatch.expose.pages.hidden_counters import Hidden, hidden_counters
-from esewatch.expose.pages.problems.database_problems import Known
 from esewatch.expose.pages.problems.problem import Problem
-from esewatch.expose.pages.problems.problems import diagnose
-from esewatch.expose.pages.summary import Summary
+from esewatch.expose.pages.problems.problems import Hidden, Known, diagnose, hidden_counters
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.identity.entities import long_paths
 from esewatch.fold.identity.owners import instance_key, instance_label
@@ -47,6 +43,75 @@ from esewatch.fold.state.state import (
 
 MAX_LISTED = 100
 """Bad pages named for one database in `/api/v1/databases`; the page to acknowledge is there."""
+
+TILES: Mapping[Verdict, tuple[str, str]] = {
+    "bad_pages": ("copy with bad pages or damage", "copies with bad pages or damage"),
+    "unverified": (
+        "copy unverified beyond its deadline",
+        "copies unverified beyond their deadline",
+    ),
+    "unproven": (
+        "copy never verified, and nothing asks for it",
+        "copies never verified, and nothing asks for it",
+    ),
+    "writes_at_risk": (
+        "database refusing writes, or about to",
+        "databases refusing writes, or about to",
+    ),
+    "blind": ("host with missing or stale data", "hosts with missing or stale data"),
+}
+"""The words of one and of many, on dashboards too."""
+
+
+class Tile(NamedTuple):
+    """One of the four numbers."""
+
+    name: Verdict
+    number: int
+    of: int
+    """Databases that it was judged of."""
+
+    @property
+    def over_nothing(self) -> bool:
+        return not (self.number or self.of)
+
+    @property
+    def many(self) -> str:
+        return TILES[self.name][1]
+
+    @property
+    def words(self) -> str:
+        return TILES[self.name][0] if self.number == 1 else self.many
+
+
+class Summary(NamedTuple):
+    """Watched and observed databases by problem; one with two problems counts in both."""
+
+    bad: int
+    """With known bad pages that are not corrected, or damage that is as urgent."""
+    unverified: int
+    """Never verified, or not within their deadline."""
+    writes_at_risk: int
+    blind: tuple[Blind, ...]
+    """By name."""
+    basis: Basis
+    """The databases that a zero of these stands for."""
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Bad pages are judged of what was verified; a deadline where a verification is asked
+        for, else the tile tells what nobody ever verified."""
+        heard, proven, unproven = self.basis[:3]
+        late = Tile("unverified", self.unverified, heard - unproven)
+        if unproven and late.over_nothing:
+            late = Tile("unproven", unproven, unproven)
+        return (
+            Tile("bad_pages", self.bad, proven),
+            late,
+            Tile("writes_at_risk", self.writes_at_risk, heard),
+            Tile("blind", len(self.blind), heard),
+        )
+
 
 Status = Literal["bad", "attention", "unproven", "ok"]
 _STATUS: Mapping[Verdict, Status] = {"bad_pages": "bad", "unproven": "unproven", "ok": "ok"}

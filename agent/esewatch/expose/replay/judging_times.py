@@ -1,4 +1,4 @@
-"""The times at which a replay judges all databases: where something changes, and hourly.
+"""Times at which a replay shows something without further records, and judges all databases.
 
 A judgement costs milliseconds for each database, and much of it moves with time alone. So it is
 made where a record, a deadline or a window changes something; otherwise an hour after the last.
@@ -6,13 +6,63 @@ made where a record, a deadline or a window changes something; otherwise an hour
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.findings.details import InstanceKey
-from esewatch.advice.findings.levels import LevelName, high_levels, level_ends, most_buckets
+from esewatch.advice.findings.risk import LevelName, high_levels, level_ends, most_buckets
 from esewatch.advice.judgement import Judgement
-from esewatch.expose.replay.series_ends import database_ends
+from esewatch.config import rule_for, window_for
+from esewatch.config.calendar import CALENDAR, next_opening, opening_at
 from esewatch.fold.folder import Folder
-from esewatch.fold.state.state import STATED_SECONDS
+from esewatch.fold.identity.entities import Entity
+from esewatch.fold.identity.identity import tier
+from esewatch.fold.identity.owners import instance_key
+from esewatch.fold.instances.backups import LONGEST, begun
+from esewatch.fold.instances.counters import volume_levels
+from esewatch.fold.passes.passes import views_in
+from esewatch.fold.readings import fresh_until
+from esewatch.fold.state.state import STATED_SECONDS, Database, Metered
 from esewatch.model import Reading, Record, VolumesSeen
+
+
+def ends(folder: Folder, entity: Entity, metered: Metered | None, now: float) -> Iterator[float]:
+    """Times (epoch seconds) at which its series change without further records. `metered` is the
+    part of the entity with counters, None without any."""
+    state, settings = folder.state, folder.settings
+    if entity[0] == "instance":
+        for level in volume_levels(state.hosts[entity[1]]).values():
+            yield fresh_until(level)
+    if metered is not None:
+        for level in metered.levels.values():
+            yield fresh_until(level)
+    elif entity[0] == "database":
+        database = state.databases.get(entity[1:])
+        if database is not None:
+            yield from database_ends(folder, database, now)
+    elif entity[0] == "sql_database":
+        sql = state.sql_databases.get(entity[1:])
+        if sql is not None and rule_for(settings, *entity[1:]) is None:
+            yield sql.last_seen + settings.retention
+
+
+def database_ends(folder: Folder, database: Database, now: float) -> Iterator[float]:
+    """Those of a database as of `now`: its window, its passes, its end."""
+    settings = folder.settings
+    if tier(database, settings) != "watched":
+        yield database.last_seen + settings.retention
+        return
+    window = window_for(settings, database.database, database.computer)
+    if window is not None and window.days and CALENDAR[0] <= now <= CALENDAR[1]:
+        opening = opening_at(window, now)
+        yield opening.end if opening is not None else next_opening(window, now).start
+    stale = stale_seconds(database, settings)
+    instance = folder.state.instances.get(instance_key(database))
+    since = begun(instance.backup_events) if instance is not None else None
+    if since is not None:
+        yield since + LONGEST
+    for view in views_in(folder.state, database).values():
+        if view.current is not None and view.running(now, stale):
+            yield view.current.last_event + stale
+
 
 HOUR = 3600.0
 MINUTE = 60_000

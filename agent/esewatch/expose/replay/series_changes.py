@@ -8,7 +8,8 @@ judged again from time to time where that is asked for. The file is pure: no clo
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Set
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 import msgspec
@@ -20,23 +21,64 @@ from esewatch.advice.findings.details import of_instances
 from esewatch.advice.history.derived import derived
 from esewatch.advice.statements import restate
 from esewatch.config import Settings
-from esewatch.expose.metrics.collectors.advice_families import add_advice, add_checks
-from esewatch.expose.metrics.collectors.backup_families import add_backup_jobs
-from esewatch.expose.metrics.collectors.samples import Samples
-from esewatch.expose.metrics.collectors.sqlserver_families import add_sql_databases
-from esewatch.expose.metrics.rows.metric_catalogue import BACKUPS, CATALOGUE, SQLSERVER
-from esewatch.expose.metrics.rows.metric_row import D, I, V
-from esewatch.expose.metrics.snapshot import add_databases, add_devices, add_hosts, add_instances
-from esewatch.expose.replay.judging_times import REMEMBERED, JudgingTimes
-from esewatch.expose.replay.replay_names import JUDGED
-from esewatch.expose.replay.series_ends import ends
+from esewatch.expose.metrics.advice_families import add_advice, add_checks
+from esewatch.expose.metrics.families import (
+    add_backup_jobs,
+    add_databases,
+    add_devices,
+    add_hosts,
+    add_instances,
+    add_sql_databases,
+)
+from esewatch.expose.metrics.metric_catalogue import ADVICE, BACKUPS, CATALOGUE, SQLSERVER
+from esewatch.expose.metrics.metric_row import D, I, S, V
+from esewatch.expose.metrics.samples import Samples
+from esewatch.expose.replay.judging_times import REMEMBERED, JudgingTimes, ends
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.entities import Entity
 from esewatch.fold.identity.owners import instance_key, process_key, stays
 from esewatch.fold.instances.counters import volume_levels
 from esewatch.fold.readings import current
 from esewatch.fold.state.state import Database, Instance, Metered, State
-from esewatch.model import Batch, CountersSeen, Coverage, Event, SetBackedUp
+from esewatch.model import Batch, CountersSeen, Coverage, EsewatchError, Event, SetBackedUp
+
+PREFIXES = ("ese_", "exchange_", "sqlserver_")
+"""Metrics with a past in the records. Those of the agent and its sources have none."""
+
+OF_NOW = frozenset({"ese_computer_last_record_timestamp_seconds"})
+"""In a replay it would be the time of each record that is read."""
+
+JUDGED = frozenset(row.name for row in ADVICE)
+"""Metrics of advice, which are judged of all databases together."""
+
+
+def replayed_metrics(patterns: Sequence[str]) -> frozenset[str]:
+    """Names of the metrics that match one of the anchored regular expressions; all without any.
+
+    Raises EsewatchError for an expression that is invalid or matches nothing.
+    """
+    known = [
+        name
+        for name, row in CATALOGUE.items()
+        if name.startswith(PREFIXES) and row.labels != S and name not in OF_NOW
+    ]
+    if not patterns:
+        return frozenset(known)
+    found: set[str] = set()
+    for pattern in patterns:
+        try:
+            matches = {name for name in known if re.fullmatch(pattern, name)}
+        except re.error as error:
+            raise EsewatchError(f"--match {pattern}: not a regular expression: {error}") from error
+        if not matches:
+            raise EsewatchError(
+                f"--match {pattern}: no metric that can be replayed"
+                " has a name that this matches as a whole"
+                " (docs/reference/metrics.md has the names)"
+            )
+        found |= matches
+    return frozenset(found)
+
 
 GONE = math.nan
 """Value of a change with which a series ends."""

@@ -8,16 +8,14 @@ import pytest
 from prometheus_client.core import Metric
 
 from esewatch.advice.advise import advise
-from esewatch.advice.base.detail import Detail
-from esewatch.advice.base.finding import FINDINGS, Finding
+from esewatch.advice.base.finding import FINDINGS, Detail, Finding
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.forecast.verdict import VERDICTS
 from esewatch.advice.history.ledger import Deadline
-from esewatch.advice.judgement import Judgement
+from esewatch.advice.judgement import VERDICTS, Judgement
 from esewatch.advice.window.window import ACTIONS, REASONS, WindowAdvice
 from esewatch.config import default_settings
-from esewatch.expose.metrics.collectors.advice_families import advice_families
-from esewatch.expose.metrics.rows.metric_catalogue import ADVICE
+from esewatch.expose.metrics.advice_families import advice_families
+from esewatch.expose.metrics.metric_catalogue import ADVICE
 from esewatch.fold.state.state import Instance, State, Stated
 from tests.expose.examples import NOW, PRIV06, example
 

@@ -4,7 +4,7 @@ import datetime
 from typing import Any
 
 from esewatch.config import DatabaseRule, Settings, Window
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.state.state import Database, State
 
 HOUR = 3600.0

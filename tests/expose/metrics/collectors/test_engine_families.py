@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.state.state import Database, Instance, State
 
 COUNTS = "ese_engine_errors_total"

@@ -3,7 +3,7 @@
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
-from esewatch.expose.metrics.snapshot import families
+from esewatch.expose.metrics.families import families
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import Host, State
 from esewatch.model import Batch, Event, Feed, Kind, Reading, VolumesSeen

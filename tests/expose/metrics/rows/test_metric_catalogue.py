@@ -2,8 +2,8 @@
 
 import re
 
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE, SECTIONS
-from esewatch.expose.metrics.rows.metric_row import LABELS, MetricRow
+from esewatch.expose.metrics.metric_catalogue import CATALOGUE, SECTIONS
+from esewatch.expose.metrics.metric_row import LABELS, MetricRow
 from tests.support.each import of_each
 
 each_row = of_each(CATALOGUE.values(), lambda row: row.name)

@@ -17,8 +17,7 @@ from esewatch.expose.pages.pictures.draw import (
     timeline,
     window_bar,
 )
-from esewatch.expose.pages.pictures.measures import RatioDay, Use, WindowUse
-from esewatch.expose.pages.pictures.nights import nights
+from esewatch.expose.pages.pictures.nights import RatioDay, Use, WindowUse, nights
 from esewatch.fold.passes.runs import Run
 from tests.advice.histories import DAY, HOUR, NOON, opening, store
 from tests.expose.pages.pictures.drawn import bars, check_sound, names, shapes, table, ticks, words

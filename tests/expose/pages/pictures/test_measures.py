@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from esewatch.advice.window.window import WindowAdvice
-from esewatch.expose.pages.pictures.measures import Use, ratio_days, window_use
+from esewatch.expose.pages.pictures.nights import Use, ratio_days, window_use
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.rollups import Day, day_of
 from tests.advice.histories import DAY, HOUR, NOON, opening, store, window

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from esewatch.advice.base.finding import Finding, not_heard
-from esewatch.advice.forecast.verdict import VERDICTS, Verdict
 from esewatch.advice.history.history import History
+from esewatch.advice.judgement import VERDICTS, Verdict
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.expose.formatting import duration
 from esewatch.expose.pages.pictures.sentence import BEHIND, day_text, no_window, sentence

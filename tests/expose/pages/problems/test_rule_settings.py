@@ -2,10 +2,13 @@
 
 import pytest
 
-from esewatch.config import DatabaseRule, Settings
+from esewatch.config import (
+    DatabaseRule,
+    Settings,
+)
 from esewatch.config.files import dump_keys
-from esewatch.expose.pages.problems import rule_settings
-from esewatch.expose.pages.problems.rule_settings import RuleSettings
+from esewatch.expose.pages.problems import problem
+from esewatch.expose.pages.problems.problem import RuleSettings
 from tests.support.records import event, folder_of
 
 
@@ -22,7 +25,7 @@ def test_the_keys_of_a_rule_are_written_once_for_all_its_databases(
         written.append(keys)
         return dump_keys(rule, keys)
 
-    monkeypatch.setattr(rule_settings, "dump_keys", counted)
+    monkeypatch.setattr(problem, "dump_keys", counted)
     given = RuleSettings(settings, state)
     lines = {given.setting(each, "device_unknown", device="x") for each in state.databases.values()}
     assert (len(lines), len(written)) == (50, 1)

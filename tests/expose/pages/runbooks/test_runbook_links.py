@@ -5,14 +5,13 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import FINDINGS, RISKS, Cause, Finding, FindingName
-from esewatch.advice.blind_places import MISSING
 from esewatch.advice.forecast.forecast import Forecast
-from esewatch.advice.forecast.verdict import blind_computers
+from esewatch.advice.judgement import blind_computers
+from esewatch.advice.not_judged import MISSING
 from esewatch.config import default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
-from esewatch.expose.pages.runbooks.runbook_links import runbook_links
-from esewatch.expose.pages.summary import stale_runbooks
+from esewatch.expose.pages.runbooks.runbook_links import runbook_links, stale_runbooks
 from esewatch.fold.state.state import SourceState
 from tests.expose.examples import NOW, PRIV06, example
 

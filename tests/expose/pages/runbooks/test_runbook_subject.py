@@ -5,8 +5,7 @@ import shlex
 
 import pytest
 
-from esewatch.expose.pages.runbooks.runbook_files import Runbooks
-from esewatch.expose.pages.runbooks.runbook_subject import Subject, filled
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks, Subject, filled
 from tests.expose.examples import HOSTILE
 from tests.support.each import of_each
 

@@ -18,8 +18,14 @@ from esewatch.expose.pages.pictures.draw import (
     untold,
     window_bar,
 )
-from esewatch.expose.pages.pictures.measures import RATIO_DAYS, ratio_days, window_use
-from esewatch.expose.pages.pictures.nights import KINDS, NIGHTS, nights
+from esewatch.expose.pages.pictures.nights import (
+    KINDS,
+    NIGHTS,
+    RATIO_DAYS,
+    nights,
+    ratio_days,
+    window_use,
+)
 from esewatch.expose.pages.pictures.sentence import no_window, sentence
 
 Name = Literal["timeline", "window_bar", "sparkline", "forecast"]

@@ -17,8 +17,16 @@ from esewatch.advice.forecast.forecast import HORIZON, Forecast
 from esewatch.config import Policy
 from esewatch.config.calendar import CALENDAR
 from esewatch.expose.formatting import count, duration, time_tag
-from esewatch.expose.pages.pictures.measures import NOON, RatioDay, WindowUse
-from esewatch.expose.pages.pictures.nights import Kind, Night, Nights, Span, Stop
+from esewatch.expose.pages.pictures.nights import (
+    NOON,
+    Kind,
+    Night,
+    Nights,
+    RatioDay,
+    Span,
+    Stop,
+    WindowUse,
+)
 
 WIDE = 1000
 LEAST = 5

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from esefiles.base.units import size
 from esewatch.advice.base.finding import counted
-from esewatch.advice.base.staleness import DAY, two_windows
+from esewatch.advice.base.time_at_work import DAY, two_windows
 from esewatch.config import (
     PageScan,
     Settings,

@@ -1,19 +1,23 @@
 """The databases of a report: rows of all, and each in full where it is asked for."""
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from esewatch.advice.findings.lone_instances import LoneInstance
+from markupsafe import Markup
+
+from esewatch.advice.findings.details import LoneInstance
 from esewatch.advice.history.derived import AllDerived
 from esewatch.advice.history.history import Gathering
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Settings
 from esewatch.expose.formatting import tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, database_page
-from esewatch.expose.pages.database_table import TableRow, row_of
 from esewatch.expose.pages.overview import DatabaseFigures
-from esewatch.expose.pages.rendering import render
-from esewatch.expose.pages.report.embedded_runbooks import embedded
+from esewatch.expose.pages.rendering import TableRow, render, row_of
+from esewatch.expose.pages.runbooks.markdown import to_html
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.expose.pages.runbooks.runbook_links import runbook_links
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.state.state import State
 
@@ -113,3 +117,22 @@ def render_detail(page: DatabasePage, report: str) -> str:
         report=report,
         runbooks=embedded([page.figures]),
     )
+
+
+_LINK = re.compile(r'<a href="([^"#]*)(?:#[^"]*)?">(.*?)</a>')
+_DEEPER = 2
+
+
+def embedded(databases: Iterable[DatabaseFigures]) -> Mapping[str, Markup]:
+    """The runbooks that these databases refer to, by name, in the order of their first use. A link
+    to a runbook that is not among them is its text alone."""
+    names = dict.fromkeys(name for each in databases for name in runbook_links(each))
+    texts = {name: text for name in names if (text := Runbooks().text(name)) is not None}
+
+    def link(found: re.Match[str]) -> str:
+        name, label = found.groups()
+        return f'<a href="#runbook-{name}">{label}</a>' if name in texts else label
+
+    return {
+        name: Markup(_LINK.sub(link, str(to_html(text, _DEEPER)))) for name, text in texts.items()
+    }

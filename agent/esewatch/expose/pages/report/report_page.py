@@ -9,21 +9,30 @@ import msgspec
 from esewatch.advice.advise import needs_a_person
 from esewatch.advice.base.finding import FindingName, counted
 from esewatch.advice.checkdb import CheckdbJudgement
-from esewatch.advice.findings.lone_instances import LoneInstance
+from esewatch.advice.findings.details import LoneInstance
 from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.not_judged import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import as_of, tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
-from esewatch.expose.pages.database_table import MAX_ADVICE_ROWS, TableRow, window_rows, worst_words
-from esewatch.expose.pages.hidden_counters import HiddenGroup, grouped
-from esewatch.expose.pages.overview import DatabaseFigures, Overview, overview
+from esewatch.expose.pages.overview import DatabaseFigures, Overview, Summary, overview
+from esewatch.expose.pages.problems.problems import HiddenGroup, grouped
 from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
-from esewatch.expose.pages.rendering import render
-from esewatch.expose.pages.report.database_pages import MAX_IN_FULL, Advised, DatabasePages, moments
-from esewatch.expose.pages.report.embedded_runbooks import embedded
-from esewatch.expose.pages.summary import Summary
+from esewatch.expose.pages.rendering import (
+    MAX_ADVICE_ROWS,
+    TableRow,
+    render,
+    window_rows,
+    worst_words,
+)
+from esewatch.expose.pages.report.database_pages import (
+    MAX_IN_FULL,
+    Advised,
+    DatabasePages,
+    embedded,
+    moments,
+)
 from esewatch.fold.identity.entities import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.backups import streamed

@@ -1,10 +1,14 @@
-"""The runbooks of this version, by the name of their alert."""
+"""The runbooks of this version, by the name of their alert, with commands for the database that one
+is opened for."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 _SENTENCE = re.compile(r".+?\.(?= |$)")
 _HEAD = re.compile(r"^Severity: (.+?)\. Subject: (.+)\.$", re.MULTILINE)
@@ -61,3 +65,37 @@ class Runbooks:
             return None
         files = (place / f"{alert}.md" for place in self._places)
         return next((file for file in files if file.is_file()), None)
+
+
+_COMMAND = re.compile(r"^(?: {4,})(?:esewatch |curl |eseutil /mh ).*$", re.MULTILINE)
+_LABEL = re.compile(r"(?:--computer \w+ )?'[a-z]:\\[^']+\.edb'")
+_SNAPSHOT_FILE = re.compile(r"/snap/\w+\.edb")
+_LOGGED_PATH = re.compile(r"(?<=eseutil /mh )\S+\.edb")
+_JSON = re.compile(r"\S+/api/v1/databases")
+
+
+class Subject(NamedTuple):
+    """The database that a runbook is opened for."""
+
+    computer: str
+    database: str
+    """The label."""
+    path: str
+    """As it was logged."""
+
+
+def filled(markdown: str, subject: Subject) -> str:
+    """The runbook with its commands for `subject`; all else, examples too, stays as it is."""
+    if not all(part.isprintable() for part in subject):
+        return markdown
+    return _COMMAND.sub(lambda found: _command(found[0], subject), markdown)
+
+
+def _command(line: str, subject: Subject) -> str:
+    computer, label = shlex.quote(subject.computer), shlex.quote(subject.database)
+    fields = urlencode({"computer": subject.computer, "q": subject.path})
+    copy = shlex.quote(f"/snap/{PureWindowsPath(subject.path).name}")
+    line = _LABEL.sub(lambda _: f"--computer {computer} {label}", line)
+    line = _SNAPSHOT_FILE.sub(lambda _: copy, line)
+    line = _JSON.sub(lambda found: shlex.quote(f"{found[0]}?{fields}"), line)
+    return line if '"' in subject.path else _LOGGED_PATH.sub(lambda _: f'"{subject.path}"', line)

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from esewatch.advice.base.detail import DetailName
-from esewatch.advice.base.finding import Cause, Finding, FindingName
+from esewatch.advice.base.finding import Cause, DetailName, Finding, FindingName
+from esewatch.advice.judgement import UNFINISHED, UNREAD
+from esewatch.advice.not_judged import MISSING, NOT_HEARD
 from esewatch.expose.pages.overview import DatabaseFigures
-from esewatch.expose.pages.summary import stale_runbooks
 from esewatch.fold.state.state import BadKind, DamageKind
 
 _BAD_PAGES: Mapping[BadKind, str] = {
@@ -61,6 +61,18 @@ _RISKS: Mapping[Cause, str] = {
     "database_full": "EseDatabaseFull",
     "database_nearly_full": "EseDatabaseFull",
 }
+
+_STALE = {
+    NOT_HEARD: "EsewatchComputerSilent",
+    UNREAD: "EsewatchRecordsMissed",
+    UNFINISHED: "EsewatchBehind",
+    MISSING: "EsewatchRecordsMissed",
+}
+
+
+def stale_runbooks(why: str) -> tuple[str, ...]:
+    """The alerts whose runbooks apply where data is stale or missing for the reason `why`."""
+    return tuple(dict.fromkeys(name for reason, name in _STALE.items() if reason in why))
 
 
 def runbook_links(figures: DatabaseFigures) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import standing, standing_checks
 from esewatch.advice.window.window import ACTIONS, WindowAdvice
-from esewatch.expose.metrics.collectors.samples import Labels, Samples
+from esewatch.expose.metrics.samples import Labels, Samples
 from esewatch.fold.state.state import State
 
 

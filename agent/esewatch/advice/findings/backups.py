@@ -1,21 +1,26 @@
-"""Missing backups, and missing copies that would mount: a restore needs one of them.
+"""Missing backups and copies that would mount, as a restore needs one of them; and slowing backups.
 
 A backup of one copy is a backup of all. Each is judged with the copies that this agent knows;
 where other agents have some, an alert asks for what each of them states (semantics.md 7).
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
-from esewatch.advice.base.detail import Detail
-from esewatch.advice.base.finding import moment, span
+from esewatch.advice.base.finding import Detail, Finding, backup_slows, moment, span
 from esewatch.advice.base.time_at_work import Stretch, at_work
 from esewatch.advice.history.copies import REPLICATED, copies_of
 from esewatch.advice.history.history import History
 from esewatch.advice.history.ledger import DAY, KNOWN_LONG, NEVER, Copy
 from esewatch.config import Policy
+from esewatch.fold.instances.backups import (
+    SLOW,
+    latest_jobs,
+    slow_jobs,
+)
 from esewatch.fold.state.database_state import DatabaseKey
+from esewatch.fold.state.state import BackupSet, State
 
 
 class Kept(NamedTuple):
@@ -150,3 +155,46 @@ def _no_restorable_copy(last: float, silent: float, allowed: float) -> Detail:
         f"no copy of it that would mount was found for {span(silent)} ({known}); the limit is"
         f" {span(allowed)}",
     )
+
+
+MANY = 3
+"""Slow jobs among the last 5 that make a finding; all of them where fewer are known."""
+RECENT_JOB = 14 * 86400.0
+"""Jobs are ignored when the latest ended longer ago, in seconds."""
+
+
+class SlowJobs(NamedTuple):
+    finding: Finding
+    instances: frozenset[str]
+    """In lower case."""
+
+
+def slow_jobs_of(
+    state: State, streamed: Mapping[str, Set[BackupSet]], now: float
+) -> dict[str, SlowJobs]:
+    """The slow jobs by computer, as of `now`. `streamed`: by computer, backup sets from events."""
+    found = {}
+    for computer, host in state.hosts.items():
+        jobs = latest_jobs(host.backup_sets, streamed.get(computer, ()))
+        slow = slow_jobs(jobs)
+        if not jobs or slow < min(MANY, len(jobs)) or now - jobs[-1].ended > RECENT_JOB:
+            continue
+        latest = [job for job in jobs if job.ratio < SLOW][-1]
+        finding = backup_slows(slow, len(jobs), latest.rates, latest.ended)
+        found[computer] = SlowJobs(finding, latest.instances)
+    return found
+
+
+def slowing_backups(
+    state: State, known: Mapping[tuple[str, str], History], now: float
+) -> dict[tuple[str, str], Finding]:
+    by_events: dict[str, set[BackupSet]] = {}
+    for each in known.values():
+        by_events.setdefault(each.computer, set()).update(each.streamed)
+    jobs = slow_jobs_of(state, by_events, now)
+    return {
+        key: told.finding
+        for key, each in known.items()
+        if (told := jobs.get(each.computer)) is not None
+        and each.ese_instance.lower() in told.instances
+    }

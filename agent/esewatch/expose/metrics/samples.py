@@ -7,7 +7,7 @@ from itertools import chain
 from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
 
-from esewatch.expose.metrics.rows.metric_catalogue import CATALOGUE
+from esewatch.expose.metrics.metric_catalogue import CATALOGUE
 
 Labels = dict[str, str]
 

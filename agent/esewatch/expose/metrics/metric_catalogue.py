@@ -8,12 +8,11 @@ To add a metric: one row here, and the line that measures it.
 from collections.abc import Iterable
 from typing import get_args
 
-from esewatch.advice.base.detail import DETAILS
-from esewatch.advice.base.finding import FINDINGS
+from esewatch.advice.base.finding import DETAILS, FINDINGS
 from esewatch.advice.checkdb import CHECK_FINDINGS
-from esewatch.advice.forecast.verdict import TEXTS
+from esewatch.advice.judgement import TEXTS
 from esewatch.advice.window.window import ACTIONS, REASONS
-from esewatch.expose.metrics.rows.metric_row import MetricRow, rows
+from esewatch.expose.metrics.metric_row import MetricRow, rows
 from esewatch.fold.databases import integrity
 from esewatch.fold.databases.databases import HUNG_IO, SLOW_IO, ZEROING_KINDS
 from esewatch.fold.databases.page_errors import ERRORS

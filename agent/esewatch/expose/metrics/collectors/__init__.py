@@ -1,1 +1,0 @@
-"""Metric families made of the state, a file a subject."""

@@ -1,1 +1,0 @@
-"""The rows of the metric catalogue, a file a subject."""
