@@ -220,8 +220,6 @@ class _Staggered(NamedTuple):
 
 
 class _Beside(NamedTuple):
-    """Facts of all databases that the judgement of each needs."""
-
     state: State
     settings: Settings
     entries: Mapping[DatabaseKey, Ledger]
@@ -331,7 +329,6 @@ def _forecasts(of: History, policy: Policy, allowed: Deadline, now: float) -> tu
 def _devices(
     state: State, settings: Settings, known: Mapping[DatabaseKey, History]
 ) -> dict[DatabaseKey, str]:
-    """The known devices of those with corrected pages."""
     found = {}
     for key, each in known.items():
         if any(page.kind == "corrected" for page in each.bad_pages):

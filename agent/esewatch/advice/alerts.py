@@ -19,8 +19,6 @@ Name = FindingName | DetailName | CheckFinding
 
 
 class Carried(NamedTuple):
-    """The findings of a rule of an alert."""
-
     level: Level
     findings: Sequence[Name]
     absent: bool = False
@@ -122,20 +120,18 @@ def fresh_expression(of: Carried, severity: str) -> str:
     found = f"max without (finding) ({found})" if of.one else found
     if of.elsewhere:
         found += f"\nunless ignoring (copies_of, severity)\nlast_over_time({of.elsewhere}[25m])"
-    return found + (_caught_up(of) if of.absent else "")
+    if of.absent:
+        labels = [of.level, *(() if of.one else ("finding",)), "severity"]
+        found += (
+            f"\nand ignoring ({', '.join(labels)})"
+            "\nmin without (instance) (last_over_time(esewatch_host_caught_up[15m])) == 1"
+        )
+    return found
 
 
 def _findings(of: Carried) -> str:
     names = of.findings
     return f'finding="{names[0]}"' if len(names) == 1 else f'finding=~"{"|".join(names)}"'
-
-
-def _caught_up(of: Carried) -> str:
-    labels = [of.level, *(() if of.one else ("finding",)), "severity"]
-    return (
-        f"\nand ignoring ({', '.join(labels)})"
-        "\nmin without (instance) (last_over_time(esewatch_host_caught_up[15m])) == 1"
-    )
 
 
 def held(level: Level) -> Sequence[Name]:

@@ -158,16 +158,10 @@ def blind_computers(sources: Iterable[SourceState]) -> dict[str, str]:
     source that never had a record of a computer does not count (see `blind_places`)."""
     behind: dict[str, list[str]] = {}
     for source in sorted(sources, key=lambda each: each.name):
-        why = _behind(source)
-        for computer in source.computers if why else ():
-            behind.setdefault(computer, []).append(why)
+        why = UNFINISHED if source.up else UNREAD
+        for computer in source.computers if not (source.up and source.caught_up) else ():
+            behind.setdefault(computer, []).append(f"{source.name} {why}")
     return {computer: ", ".join(whys) for computer, whys in sorted(behind.items())}
-
-
-def _behind(source: SourceState) -> str:
-    if not source.up:
-        return f"{source.name} {UNREAD}"
-    return "" if source.caught_up else f"{source.name} {UNFINISHED}"
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,12 +197,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> frozenset[FindingName]:
-        """Of its findings."""
         return frozenset(each.finding for each in self.findings)
 
     @property
     def proven(self) -> bool:
-        """A verification of it is known."""
         return self.ledger.last is not None
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from esefiles.base.names import printable
-from esewatch.advice.base.finding import Detail, Finding
+from esewatch.advice.base.finding import Finding
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.evidence import Evidence
@@ -31,7 +31,15 @@ def advice_object(advice: Judgement) -> dict[str, Any]:
         "as_of": iso_time(advice.as_of),
         "verdict": advice.verdict,
         "findings": [finding_object(each) for each in advice.findings],
-        "details": [_detail(each) for each in advice.details] or None,
+        "details": [
+            {
+                key: value
+                for key, value in of._replace(sentence=tidy(of.sentence))._asdict().items()
+                if value
+            }
+            for of in advice.details
+        ]
+        or None,
         "forecast": _forecast(most_urgent(advice.forecasts)),
         "verified": {
             by: told
@@ -50,11 +58,6 @@ def finding_object(found: Finding) -> dict[str, Any]:
         "since": iso_time(found.since),
     }
     return {key: value for key, value in told.items() if value is not None}
-
-
-def _detail(of: Detail) -> dict[str, str]:
-    told = {**of._asdict(), "sentence": tidy(of.sentence)}
-    return {key: value for key, value in told.items() if value}
 
 
 def most_urgent(forecasts: Sequence[Forecast]) -> Forecast | None:

@@ -12,7 +12,7 @@ from esewatch.advice.advise import advise
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate, standing
 from esewatch.config import CopyOf, DatabaseRule, Policy, Settings
-from esewatch.expose.pages.runbooks.runbook_links import _DETAILS
+from esewatch.expose.pages.runbooks.runbook_links import _CARRIED
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, CopyChecked, Coverage, Record
@@ -100,7 +100,7 @@ def test_it_is_said_with_its_figures_and_changes_no_verdict() -> None:
         " 36 h; where none is needed, set backup_within: never"
     )
     assert ("backup_missing", "warning") in standing(of)
-    assert _DETAILS["backup_missing"] == "EseBackupMissing"
+    assert _CARRIED["backup_missing"] == "EseBackupMissing"
 
 
 def test_the_newest_backup_of_any_kind_counts() -> None:
@@ -397,7 +397,7 @@ def test_the_last_copy_that_would_mount_is_too_old_until_there_is_another_one() 
         "no copy of it that would mount was found for 10 days (the last one is of 2007-07-06 13:20"
         " UTC); the limit is 8 days"
     )
-    assert _DETAILS["no_restorable_copy"] == "EseNoRestorableCopy"
+    assert _CARRIED["no_restorable_copy"] == "EseNoRestorableCopy"
 
 
 def test_where_no_copy_ever_mounted_it_is_as_long_as_the_database_is_known() -> None:

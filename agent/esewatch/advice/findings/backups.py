@@ -34,8 +34,6 @@ class Kept(NamedTuple):
 
 
 class Unsaved(NamedTuple):
-    """A database of which no backup completed in time."""
-
     last: float
     """The end of its last backup, 0 where none is known. Epoch seconds."""
     silent: float
@@ -47,7 +45,6 @@ class Unsaved(NamedTuple):
 
 
 def missing_backups(known: Mapping[DatabaseKey, Kept], now: float) -> dict[DatabaseKey, Detail]:
-    """The details of the watched databases as of `now`."""
     shared = _shared(known, now)
     found = {}
     for key, own in known.items():
@@ -65,7 +62,15 @@ def missing_restorable_copy(of: History, policy: Policy, now: float) -> Detail |
     if of.copy_verdict is None or of.tier != "watched" or of.off == NEVER or not known:
         return None
     silent, allowed = now - (of.restorable or of.first_seen), policy.restorable_within
-    return _no_restorable_copy(of.restorable, silent, allowed) if silent > allowed else None
+    if silent <= allowed:
+        return None
+    last = f"the last one is of {moment(of.restorable)}" if of.restorable else "none is known"
+    return Detail(
+        "no_restorable_copy",
+        "warning",
+        f"no copy of it that would mount was found for {span(silent)} ({last}); the limit is"
+        f" {span(allowed)}",
+    )
 
 
 def _unsaved(own: Kept, copies: Sequence[Kept], allowed: float, now: float) -> Unsaved | None:
@@ -80,7 +85,9 @@ def _unsaved(own: Kept, copies: Sequence[Kept], allowed: float, now: float) -> U
     worked = max(at_work(each.copy.off, since, at) for each in copies)
     if worked > allowed:
         return Unsaved(last, at - since, worked, allowed)
-    since = _asked_since(copies, now, [()]) if _is_gone(own, now) else math.inf
+    off = any(begin <= now - KNOWN_LONG and now < end for begin, end in own.copy.off)
+    gone = off or now - own.held >= KNOWN_LONG
+    since = _asked_since(copies, now, [()]) if gone else math.inf
     return Unsaved(last, now - since, worked, allowed) if now - since > allowed else None
 
 
@@ -98,11 +105,6 @@ def _asked_since(copies: Sequence[Kept], at: float, off: Sequence[Sequence[Stret
         return math.inf
     gaps = (end for each in copies for begin, end, _ in each.copy.event_gaps if begin < at)
     return max(last or first, *gaps, 0.0)
-
-
-def _is_gone(own: Kept, now: float) -> bool:
-    off = any(begin <= now - KNOWN_LONG and now < end for begin, end in own.copy.off)
-    return off or now - own.held >= KNOWN_LONG
 
 
 def _shared(known: Mapping[DatabaseKey, Kept], now: float) -> dict[DatabaseKey, list[Kept]]:
@@ -144,16 +146,6 @@ def _backup_missing(found: Unsaved, *, replicated: bool) -> Detail:
         "warning" if missed else "info",
         f"no backup of {subject} has completed for {span(found.silent)} ({last}){off}; the limit is"
         f" {span(found.allowed)}; where none is needed, set backup_within: never",
-    )
-
-
-def _no_restorable_copy(last: float, silent: float, allowed: float) -> Detail:
-    known = f"the last one is of {moment(last)}" if last else "none is known"
-    return Detail(
-        "no_restorable_copy",
-        "warning",
-        f"no copy of it that would mount was found for {span(silent)} ({known}); the limit is"
-        f" {span(allowed)}",
     )
 
 

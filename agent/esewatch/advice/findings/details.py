@@ -98,8 +98,6 @@ OfInstances = Mapping[InstanceKey, tuple[Detail, ...]]
 
 
 class Around(NamedTuple):
-    """The rest of what the details of a database are made of."""
-
     database: Database
     instance: Instance | None
     ledger: Ledger

@@ -66,7 +66,9 @@ def stalled_scan(history: History, now: float) -> Finding | None:
         return None
     if signs.role == "active" and history.replaying:
         return None
-    begun = _begun(history, running)
+    begun = -math.inf if running.started is None else running.started
+    for run in history.scan_runs[-1:]:
+        begun = max(begun, run.start if run.end is None else run.end)
     marks = [mark for mark in history.marks if mark.time >= begun]
     since = _last_progress(running, marks)
     until = read.until if marks and signs.told is not None else -math.inf
@@ -103,12 +105,6 @@ def _read(heard: Sequence[float], now: float) -> _Read | None:
             break
         since = time
     return _Read(since, until)
-
-
-def _begun(history: History, running: Pass) -> float:
-    last = history.scan_runs[-1] if history.scan_runs else None
-    began = -math.inf if running.started is None else running.started
-    return began if last is None else max(began, last.start if last.end is None else last.end)
 
 
 def _last_progress(running: Pass, marks: list[Mark]) -> float:
@@ -164,8 +160,6 @@ SHOWS_LITTLE = 0.1
 
 
 class LatePasses(NamedTuple):
-    """The late passes of one database."""
-
     defrag: bool = False
     """Online defragmentation has not completed by its deadline."""
     scan: bool = False
@@ -248,18 +242,17 @@ def _schedule(history: History, nights: Sequence[Sequence[_Stop]]) -> str:
         return ""
     zone = ZoneInfo(history.window.timezone)
     spans = [(min(s.start for s in each), max(s.time for s in each)) for each in nights]
-    hours = [[_of_day(time, zone) for time in each] for each in spans]
+    # Seconds since the local noon.
+    noons = [[datetime.fromtimestamp(time, zone) for time in each] for each in spans]
+    hours = [
+        [(at.hour * 3600 + at.minute * 60 + at.second - NOON) % DAY_SECONDS for at in each]
+        for each in noons
+    ]
     ends = [end for _, end in hours]
     begin, end = (median(each) for each in zip(*hours, strict=True))
     if any(abs(each - end) > TOLERANCE for each in ends):
         return ""
     return f"{_clock(begin)}-{_clock(end)}"
-
-
-def _of_day(time: float, zone: ZoneInfo) -> float:
-    """Seconds since the local noon."""
-    local = datetime.fromtimestamp(time, zone)
-    return (local.hour * 3600 + local.minute * 60 + local.second - NOON) % DAY_SECONDS
 
 
 def _clock(seconds: float) -> str:

@@ -222,7 +222,6 @@ class _Crowded:
         self._before = [0.0, *accumulate(lengths)]
 
     def within(self, stretch: Stretch) -> float:
-        """Seconds of it within a run."""
         return self._until(stretch[1]) - self._until(stretch[0])
 
     def _until(self, time: float) -> float:
@@ -326,7 +325,13 @@ def _loss(measured: Sequence[_Measured], index: int) -> Loss:
     own = measured[index]
     share = own.share if own.together_passes else None
     if own.alone is None or own.together is None:
-        sentence = f"{_missing(own)}; {_published()}"
+        # Both readings of the published table.
+        rates = (PUBLISHED_TWO, PUBLISHED_TWO / 2)
+        low, high = (1 - rate / PUBLISHED_ALONE for rate in rates)
+        sentence = (
+            f"{_missing(own)}; in published figures two scans at once are each {low:.0%} to"
+            f" {high:.0%} slower"
+        )
         return Loss(own.alone, own.together, share, sentence)
     both = None
     if len(own.partners) == 1:
@@ -356,13 +361,6 @@ def _missing(own: _Measured) -> str:
     else:
         why = f"it reads {own.alone:,.0f} pages a second alone, but never completed beside others"
     return f"the cost is not measured here ({why})"
-
-
-def _published() -> str:
-    """Both readings of the published table."""
-    each, total = PUBLISHED_TWO, PUBLISHED_TWO / 2
-    low, high = (1 - rate / PUBLISHED_ALONE for rate in (each, total))
-    return f"in published figures two scans at once are each {low:.0%} to {high:.0%} slower"
 
 
 GAP = 900.0

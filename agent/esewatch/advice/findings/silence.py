@@ -57,7 +57,6 @@ class Hearing(NamedTuple):
 
     @property
     def finding(self) -> Finding:
-        """The finding of a silent one."""
         return not_heard(self.last, self.silent_after, self.severity, stopped=self.stopped)
 
 
@@ -78,7 +77,13 @@ def hearings(state: State, settings: Settings, now: float) -> dict[Log, Hearing]
             logs[entry.computer][entry.channel].add(instance_key(entry))
     unread = [each for each in state.sources.values() if not (each.up and each.caught_up)]
     behind = {computer for each in unread for computer in each.computers}
-    live = _live(state, settings)
+    of_windows = {each.name for each in settings.sources if each.type == "windows_log"}
+    live = {
+        computer
+        for name, each in state.sources.items()
+        if name in of_windows and each.up and each.caught_up
+        for computer in each.computers
+    }
     retired = {computer_label(name, settings) for name in settings.retired}
     instances: dict[str, list[Instance]] = defaultdict(list)
     for instance in state.instances.values():
@@ -177,18 +182,7 @@ def _starts_and_stops(instances: list[Instance]) -> tuple[list[float], list[floa
     return starts, [] if running else stops
 
 
-def _live(state: State, settings: Settings) -> set[str]:
-    """The computers whose own log is read on themselves, by a source that can read it."""
-    names = {each.name for each in settings.sources if each.type == "windows_log"}
-    sources = (state.sources[name] for name in names if name in state.sources)
-    return {
-        computer for each in sources if each.up and each.caught_up for computer in each.computers
-    }
-
-
 class Silences(NamedTuple):
-    """Of what is silent."""
-
     logs: dict[Log, Hearing]
     computers: dict[str, Hearing]
     """Those of which all logs are silent, by the last one."""

@@ -91,7 +91,6 @@ class Course(NamedTuple):
 
 
 def withdrawn(of: Forecast) -> Forecast:
-    """The rest of a forecast where nothing is heard any more."""
     reason = "nothing was read of its computer for too long"
     return Forecast(task=of.task, reason=reason, deadline=of.deadline)
 

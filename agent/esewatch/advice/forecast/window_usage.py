@@ -293,9 +293,13 @@ def _rest(
     present = _state(
         _night(opening, runs, now), offset, running=bool(runs and runs[-1].end is None)
     )
-    alike = [_from(night, offset) for night in nights if _state(night, offset) == present]
+    alike = [
+        tuple((max(a, offset), b) for a, b in night.stretches if b > offset)
+        for night in nights
+        if _state(night, offset) == present
+    ]
     if alike:
-        return alike
+        return [WorkNight(left, sum(b - a for a, b in left)) for left in alike]
     if present == "running" and opening.end - opening.start < DAY:
         left = opening.end - now
         return [WorkNight(((offset, offset + left),), left)]
@@ -309,8 +313,3 @@ def _state(night: WorkNight, offset: float, *, running: bool | None = None) -> s
     if running:
         return "running"
     return "after" if any(end <= offset for _, end in night.stretches) else "before"
-
-
-def _from(night: WorkNight, offset: float) -> WorkNight:
-    left = tuple((max(a, offset), b) for a, b in night.stretches if b > offset)
-    return WorkNight(left, sum(b - a for a, b in left))

@@ -88,11 +88,11 @@ def instance_failures(state: State) -> InstanceFailures:
     for key, instance in failing.items():
         starts = instance.times_of({START})
         for failure in instance.failures:
-            since = _last_start_but_one(starts, failure.time)
+            before = bisect_right(starts, failure.time)
+            since = starts[before - 2] if before > 1 else -inf
             times = [(each, *named_times(each)) for each in members[key]]
             named = [(each, first) for each, first, last in times if last >= since]
-            before = [each for each in named if each[1] <= failure.time]
-            named = before or named
+            named = [each for each in named if each[1] <= failure.time] or named
             if len(named) == 1:
                 found.databases[key[0], named[0][0].database].append(failure)
             else:
@@ -101,7 +101,6 @@ def instance_failures(state: State) -> InstanceFailures:
 
 
 def logical(failures: Iterable[Failure]) -> dict[DamageKind, Damage]:
-    """The damage that failures report."""
     found: dict[DamageKind, Damage] = {}
     for each in failures:
         if each.kind == "logical":
@@ -118,11 +117,6 @@ def together(
         events = sorted({*known.events, *more.events})
         found[kind] = Damage(known.count + more.count, sorted([*known.times, *more.times]), events)
     return found
-
-
-def _last_start_but_one(starts: Sequence[float], time: float) -> float:
-    before = bisect_right(starts, time)
-    return starts[before - 2] if before > 1 else -inf
 
 
 def gaps_of(database: Database, channels: Iterable[Channel]) -> list[tuple[float, float, int]]:
@@ -167,8 +161,6 @@ def surroundings(
 
 
 class _Surroundings:
-    """Facts that the databases of a state share."""
-
     def __init__(self, state: State, settings: Settings, copies: Copies) -> None:
         self.state = state
         self.settings = settings
@@ -177,7 +169,11 @@ class _Surroundings:
             self.channels[channel.computer].append(channel)
         self.groups = _groups(state, settings, copies)
         self.damage = _of_active(state, settings, self.groups)
-        self.owned = _owned(state, settings)
+        self.owned = {
+            instance_key(entry)
+            for (computer, label), entry in state.databases.items()
+            if not is_snapshot(label) and not is_ignored(computer, label, settings)
+        }
         self.homeless: dict[str, list[Mapping[int, EngineError]]] = defaultdict(list)
         self.errors: dict[str, list[Instance]] = defaultdict(list)
         for (computer, name), each in state.instances.items():
@@ -331,15 +327,6 @@ def _in_shadows(
             own = (origin.computer, origin.database)
             found[own] = together(found.get(own, {}), new)
     return found
-
-
-def _owned(state: State, settings: Settings) -> set[DatabaseKey]:
-    return {
-        instance_key(entry)
-        for entry in state.databases.values()
-        if not is_snapshot(entry.database)
-        and not is_ignored(entry.computer, entry.database, settings)
-    }
 
 
 def _instance_of(database: Database, state: State) -> Instance | None:

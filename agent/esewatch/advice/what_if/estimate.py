@@ -43,7 +43,6 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def values(self) -> tuple[float, float, float] | None:
-        """Low, likely, high, where they are known."""
         if self.low is None or self.likely is None or self.high is None:
             return None
         return self.low, self.likely, self.high

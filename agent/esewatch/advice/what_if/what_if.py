@@ -417,7 +417,11 @@ def defrag_log(history: History, change: WhatIfChange, now: float) -> Estimate:
             f" {counted(len(days), 'day', 'days')} on which it ran; {LEAST_DAYS} are needed"
         )
     low, likely, high = middle([day.log_bytes for day in days])
-    said = f"from {counted(len(days), 'day', 'days')}{_files(days)}{_shared(history)}"
+    said = f"from {counted(len(days), 'day')}"
+    if files := [day.log_generations for day in days if 0 < day.log_generations <= MOST_BYTES]:
+        said += f" (median of all log files written: {median(files):,.0f} per day)"
+    if history.shares_instance > 1:
+        said += f"; for the {history.shares_instance} databases of its instance together"
     if change.window is None:
         return ranged((low, likely, high), said, said)
     if history.window is None or history.window.duration <= 0:
@@ -457,13 +461,3 @@ def _logged(history: History, now: float) -> list[Day]:
         for day in history.days
         if today - LATEST_DAYS <= day.day < today and 0 < day.log_bytes <= MOST_BYTES
     ]
-
-
-def _files(days: Sequence[Day]) -> str:
-    files = [day.log_generations for day in days if 0 < day.log_generations <= MOST_BYTES]
-    return f" (median of all log files written: {median(files):,.0f} per day)" if files else ""
-
-
-def _shared(history: History) -> str:
-    others = history.shares_instance
-    return f"; for the {others} databases of its instance together" if others > 1 else ""

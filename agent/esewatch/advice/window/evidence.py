@@ -89,7 +89,13 @@ class Timeline:
         self.policy = policy
         self.now = now
         self.period = period_days(history, policy) * DAY_SECONDS
-        self.days = sorted(map(_plausible, history.days), key=lambda day: day.day)
+        self.days = sorted(
+            (
+                day if is_plausible(day) else day._replace(pages_read=0.0, pages_freed=0.0)
+                for day in history.days
+            ),
+            key=lambda day: day.day,
+        )
         self._numbers = [each.day for each in self.days]
         self._read = [0.0, *accumulate(each.pages_read for each in self.days)]
         self._freed = [0.0, *accumulate(each.pages_freed for each in self.days)]
@@ -192,9 +198,18 @@ class Timeline:
         evidence = msgspec.structs.replace(
             evidence, uncounted=none and not self._is_half_counted(begin, time)
         )
-        events = self._missing_events(evidence, begin, time)
-        missing = (*events, *self._missing_counters(evidence, begin, time))
-        return msgspec.structs.replace(evidence, missing=missing, lacks_events=bool(events))
+        events = [
+            self._too_few_windows(evidence, begin, time),
+            self._silent(time),
+            "" if history.untimed_passes else _too_short(evidence),
+        ]
+        counters = [
+            self._no_counters(evidence, begin, time),
+            self._too_few_pages(evidence),
+            _badly_covered(evidence),
+        ]
+        missing = tuple(filter(None, (*events, *counters)))
+        return msgspec.structs.replace(evidence, missing=missing, lacks_events=any(events))
 
     def _sums(self, begin: float, time: float) -> tuple[float, float]:
         """Pages read and freed from the noon `begin` up to `time`."""
@@ -237,14 +252,6 @@ class Timeline:
             for low, high in alone
         )
 
-    def _missing_events(self, evidence: Evidence, begin: float, time: float) -> tuple[str, ...]:
-        sentences = (
-            self._too_few_windows(evidence, begin, time),
-            self._silent(time),
-            "" if self.history.untimed_passes else _too_short(evidence),
-        )
-        return tuple(filter(None, sentences))
-
     def _silent(self, time: float) -> str:
         runs = bisect_right(self.runs, time, key=lambda run: run.start)
         if not runs:
@@ -255,17 +262,6 @@ class Timeline:
         return (
             f"No start or end of online defragmentation was logged after {moment(last)}:"
             " either it did not run, or its events are missing."
-        )
-
-    def _missing_counters(self, evidence: Evidence, begin: float, time: float) -> tuple[str, ...]:
-        return tuple(
-            sentence
-            for sentence in (
-                self._no_counters(evidence, begin, time),
-                self._too_few_pages(evidence),
-                _badly_covered(evidence),
-            )
-            if sentence
         )
 
     def _too_few_windows(self, evidence: Evidence, begin: float, time: float) -> str:
@@ -373,21 +369,14 @@ def _badly_covered(evidence: Evidence) -> str:
     )
 
 
-def _plausible(day: Day) -> Day:
-    """A day with an impossible amount (negative, NaN, huge) is left out of the ratio."""
-    if 0.0 <= day.pages_read <= MOST_PAGES and 0.0 <= day.pages_freed <= MOST_PAGES:
-        return day
-    return day._replace(pages_read=0.0, pages_freed=0.0)
+def is_plausible(day: Day) -> bool:
+    """False for an impossible amount of pages: negative, NaN, huge."""
+    return 0.0 <= day.pages_read <= MOST_PAGES and 0.0 <= day.pages_freed <= MOST_PAGES
 
 
 def _sane_runs(runs: Iterable[Run]) -> list[Run]:
-    return sorted(filter(_sane, runs), key=lambda run: run.start)
-
-
-def _sane(run: Run) -> bool:
-    return math.isfinite(run.start) and (
-        run.end is None or (math.isfinite(run.end) and run.end >= run.start)
-    )
+    sane = (run for run in runs if run.end is None or run.start <= run.end < math.inf)
+    return sorted((run for run in sane if math.isfinite(run.start)), key=lambda run: run.start)
 
 
 def _end(run: Run) -> float:

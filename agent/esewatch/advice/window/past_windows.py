@@ -84,8 +84,11 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         backup = _busy(near, start, end)
         due = time_given(mine, beside, start, end)
         off = None if backup > 0 else _off(mine, due, _tolerance(due, start, end), ends)
-        hindered = backup > 0 and _hindered(
-            start, _Work(mine, due, completed), _Work(beside, end, scan_ends), near
+        defrag, scan = _Work(mine, due, completed), _Work(beside, end, scan_ends)
+        hindered = backup > 0 and (
+            _stopped(start, defrag, near)
+            or _stopped(start, scan, near)
+            or _waited(start, defrag, near) >= IN_THE_WAY
         )
         ran = any(run.start < end and _stop(run, end) >= start for run in mine)
         worked = sum(max(0.0, min(due, _stop(run, end)) - max(start, run.start)) for run in mine)
@@ -210,14 +213,6 @@ class _Work(NamedTuple):
     runs: Sequence[Run]
     due: float
     completions: Sequence[float]
-
-
-def _hindered(start: float, defrag: _Work, scan: _Work, backups: Sequence[Stretch]) -> bool:
-    return (
-        _stopped(start, defrag, backups)
-        or _stopped(start, scan, backups)
-        or _waited(start, defrag, backups) >= IN_THE_WAY
-    )
 
 
 def _stopped(start: float, work: _Work, backups: Sequence[Stretch]) -> bool:

@@ -84,7 +84,8 @@ def cycles(history: History, now: float) -> Cycles:
 
 
 def allowed_seconds(history: History, now: float = math.inf) -> float | None:
-    if not _is_dfsr(history):
+    label, process = history.database.lower(), history.process.lower()
+    if not (process.startswith("dfsr") or label.endswith("dfsr.db")):
         return LEAST_ALLOWED
     ends = _completions(history.defrag_passes, now)[-LATEST:]
     between = [at_work(history.off, one, two) for one, two in pairwise(ends)]
@@ -98,11 +99,6 @@ def overdue_defrag(history: History, now: float) -> Finding | None:
     if found.late and found.allowed is not None:
         return defrag_overdue(found.completed, found.silent, found.allowed)
     return cycles_torn(found.torn) if found.torn >= CYCLES else None
-
-
-def _is_dfsr(history: History) -> bool:
-    label = history.database.lower()
-    return history.process.lower().startswith("dfsr") or label.endswith("dfsr.db")
 
 
 def _completions(passes: Sequence[Pass], now: float) -> list[float]:
@@ -378,7 +374,9 @@ def instance_advice(
         for key in members:
             found[key] = own[decides]
             if len(members) > 1 and key != decides:
-                found[key] = _of_another(own[decides], decides[1])
+                of = f"This advice is that of {decides[1]}, a database of the same instance."
+                reasons = (*own[decides].reasons, of)
+                found[key] = msgspec.structs.replace(own[decides], reasons=reasons)
     return found
 
 
@@ -395,11 +393,6 @@ def _decides(
         heard or members,
         key=lambda key: (_ORDER[own[key].rule], -(own[key].recommended_seconds or 0.0), key),
     )
-
-
-def _of_another(advice: WindowAdvice, database: str) -> WindowAdvice:
-    reason = f"This advice is that of {database}, a database of the same instance."
-    return msgspec.structs.replace(advice, reasons=(*advice.reasons, reason))
 
 
 _ACTION_WORDS = {"insufficient_evidence": "not enough evidence", "not_applicable": "none"}

@@ -241,15 +241,11 @@ def _high(at: RuleInput) -> RuleOutcome | None:
         return RuleOutcome("keep", (reason, doubt))
     on_time = f"Its last two passes finished within {span(limit)}."
     factor = high / found.ratio if found.ratio else 0.0
-    return RuleOutcome("shrink", (reason, on_time), factor * _share_used(at))
-
-
-def _share_used(at: RuleInput) -> float:
-    """The part of its time that defragmentation used. Cutting off what is not used, because passes
-    end long before the window does, changes nothing."""
+    # Cutting off what is not used, because passes end long before the window does, changes nothing.
     used = at.timeline.openings_until(at.time, at.timeline.begin(at.time))
-    shares = [each.share for each in used if each.ran]
-    return sum(shares) / len(shares) if shares else 1.0
+    if shares := [each.share for each in used if each.ran]:
+        factor *= sum(shares) / len(shares)
+    return RuleOutcome("shrink", (reason, on_time), factor)
 
 
 def _often(at: RuleInput) -> RuleOutcome | None:

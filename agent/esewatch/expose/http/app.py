@@ -55,8 +55,6 @@ from esewatch.model import EsewatchError, JournalError
 
 
 class Rendering(Protocol):
-    """One immutable set of samples."""
-
     def render(self, accept: str, accept_encoding: str) -> tuple[bytes, str, str]:
         """Body, content type, and content encoding (empty: none)."""
 
@@ -162,7 +160,6 @@ class App:
         self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
 
     async def answer(self, request: Request, body: ReadBody) -> Response:
-        """The answer, with all its headers; `body` reads the request's."""
         try:
             if self._web is not None:
                 await self._web.admit(request.headers, request.client)
@@ -178,7 +175,6 @@ class App:
         return _with_headers(response, self._headers(response))
 
     def refusal(self, refused: RefusedError) -> Response:
-        """The answer to what is refused: one sentence."""
         sentence = " ".join(str(refused).split())
         body = f"{refused.status} {HTTPStatus(refused.status).phrase}: {sentence}\n"
         response = Response(

@@ -101,7 +101,6 @@ class Door:
 
     @property
     def answering(self) -> bool:
-        """True while any request is being answered."""
         return any(each.answering for each in self._open)
 
     def admit(self, new: "Connection") -> bool:
@@ -135,11 +134,9 @@ class Door:
             self._open[connection] = None
 
     def remove(self, connection: "Connection") -> None:
-        """It is closed."""
         self._open.pop(connection, None)
 
     def close_overdue(self, now: float) -> None:
-        """Close those whose time is over."""
         for each in list(self._open):
             if each.deadline <= now:
                 each.abort()
@@ -153,8 +150,6 @@ class Door:
 
 
 class Connection(asyncio.Protocol):
-    """One connection of a client."""
-
     def __init__(self, door: Door) -> None:
         self._door = door
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=door.limits.head_bytes)
@@ -187,11 +182,9 @@ class Connection(asyncio.Protocol):
 
     @property
     def answering(self) -> bool:
-        """True from the end of a request's head until the system has its answer."""
         return self._task is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let it in, unless there are too many."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         transport.set_write_buffer_limits(0)
@@ -205,7 +198,6 @@ class Connection(asyncio.Protocol):
         self._tls = tls.secured() if tls is not None else None
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of the client."""
         if self._tls is not None:
             try:
                 data = self._tls.opened(data)
@@ -226,7 +218,6 @@ class Connection(asyncio.Protocol):
         return self.answering and self._http.their_state is not h11.SEND_BODY
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
         self._end_task()
         self._door.remove(self)
 
@@ -236,7 +227,6 @@ class Connection(asyncio.Protocol):
         self._read(self._wants)
 
     def resume_writing(self) -> None:
-        """The system has everything."""
         self._sent.set()
         self._read(self._wants)
 
@@ -247,7 +237,6 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _close(self) -> None:
-        """Close it when everything is sent."""
         if self._tls is not None:
             self._hand_over(self._tls.goodbye())
         self._allow(GOODBYE_SECONDS)
@@ -396,7 +385,6 @@ class Connection(asyncio.Protocol):
             self._proceed()
 
     def _parts(self, response: Response) -> Iterator[bytes]:
-        """The bytes of an answer, CHUNK by CHUNK."""
         headers = [
             (name.encode("latin-1"), value.encode("latin-1"))
             for name, value in response.headers.items()

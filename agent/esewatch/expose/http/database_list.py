@@ -76,7 +76,6 @@ class DatabaseList(NamedTuple):
 
     @property
     def shown(self) -> tuple[DatabaseFigures, ...]:
-        """The databases of that page."""
         return self.found[(self.page - 1) * ROWS : self.page * ROWS]
 
 
@@ -131,7 +130,6 @@ def _findings(each: DatabaseFigures) -> Sequence[str]:
 
 
 def list_page(view: Overview, asked: ListQuery) -> str:
-    """The page: a form, the rows, and the ways to the other pages."""
     found = listing(view, asked)
     return render(
         "list.html.j2",
@@ -147,7 +145,6 @@ def list_page(view: Overview, asked: ListQuery) -> str:
 
 
 def list_csv(found: Iterable[DatabaseFigures]) -> str:
-    """A row each, under a head."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(COLUMNS)

@@ -32,7 +32,6 @@ JSON = "application/json"
 
 
 def journal_number(identity: tuple[int, int]) -> str:
-    """Device and number of a file as the header gives them."""
     return "{}:{}".format(*identity)
 
 
@@ -49,8 +48,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer."""
-
     body: bytes
     status: int = 200
     content_type: str = TEXT
@@ -78,7 +75,6 @@ def asked(request: Request) -> dict[str, str]:
 
 
 def must_be(request: Request, *methods: str) -> None:
-    """Refuse any other method."""
     if request.method not in methods:
         allowed = ", ".join(methods)
         raise RefusedError(405, f"Only {allowed} is allowed here.", {"allow": allowed})

@@ -127,12 +127,10 @@ class HttpServer:
 
     @property
     def address(self) -> str:
-        """The first of them."""
         return self._addresses[0]
 
     @property
     def connections(self) -> int:
-        """The number of open connections."""
         return len(self._door) if self._door is not None else 0
 
     def start(self) -> None:

@@ -34,8 +34,6 @@ _LARGEST = 1 << 20
 
 
 class Tls(NamedTuple):
-    """The TLS of new connections."""
-
     context: ssl.SSLContext
     allowed_sans: frozenset[str]
     """Alternative names of clients that may come in; empty: all."""
@@ -48,7 +46,6 @@ class Tls(NamedTuple):
         return any(kind in _NAMES and _normal(text) in self.allowed_sans for kind, text in named)
 
     def secured(self) -> "Secured":
-        """The TLS of one new connection."""
         return Secured(self)
 
 
@@ -90,11 +87,9 @@ class Secured:
         return self._outgoing.read()
 
     def to_send(self) -> bytes:
-        """Bytes of TLS itself that wait to be sent."""
         return self._outgoing.read()
 
     def goodbye(self) -> bytes:
-        """The bytes that end it."""
         with contextlib.suppress(ssl.SSLError):
             self._object.unwrap()
         return self._outgoing.read()

@@ -222,12 +222,10 @@ class WebConfiguration:
 
     @property
     def secure(self) -> bool:
-        """True if new connections are TLS."""
         return self._tls is not None
 
     @property
     def asks_for_passwords(self) -> bool:
-        """True if there are users."""
         return self._check is not None
 
     def tls(self) -> Tls | None:

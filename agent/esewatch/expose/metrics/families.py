@@ -303,7 +303,9 @@ def add_database(
         running = view.running(now, traits.stale_seconds)
         _add_task(out, of_task, view, running, up_to(database, failure(task)))
         if task in SCANS:
-            _add_scan(out, of_task, database, task)
+            seen, bad = database.pages_seen.get(task, 0), database.bad_checksums.get(task, 0)
+            out.add("ese_pass_pages_seen_total", of_task, seen)
+            out.add("ese_pass_bad_checksums_total", of_task, bad)
     _add_work(out, labels, database)
     out.add("ese_backup_running", labels, traits.backup_running)
     out.add("ese_database_direct_attached", labels, 1 if traits.direct_attached else None)
@@ -428,11 +430,6 @@ def _add_task(
         of_run = last.run_bad_checksums
         bad = of_run if last.bad_checksums is None else last.bad_checksums
         out.add("ese_pass_last_bad_checksums", labels, bad if (bad or 0) >= 0 else None)
-
-
-def _add_scan(out: Samples, labels: Labels, database: Database, task: str) -> None:
-    out.add("ese_pass_pages_seen_total", labels, database.pages_seen.get(task, 0))
-    out.add("ese_pass_bad_checksums_total", labels, database.bad_checksums.get(task, 0))
 
 
 def _add_work(out: Samples, labels: Labels, database: Database) -> None:

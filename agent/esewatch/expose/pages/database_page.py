@@ -258,6 +258,8 @@ def database_page(
     policy = policy_for(gathering.settings, database.database, database.computer)
     past = gathering.history(facts, views)
     heard = last_record(state, database.computer, {database.channel, ""})
+    scans = [*views["checksum"].passes, *(done for done in without if done.task == "checksum")]
+    scanned = figures.model == "window" and scans
     return DatabasePage(
         now=now,
         figures=figures,
@@ -265,7 +267,7 @@ def database_page(
         first_seen=(dated and database.first_seen) or None,
         last_seen=(dated and database.last_seen) or None,
         heard=heard,
-        sentence=_maintained(figures, views, without),
+        sentence=MODEL_SENTENCES[figures.model] + (WINDOW_SCAN if scanned else ""),
         tasks=_task_rows(views, database.untimed.events),
         ends=_last_ends(views, without),
         passes=(
@@ -289,14 +291,6 @@ def database_page(
         slow_io=_slow_rows(database),
         counter_gap_seconds=instance.gap_seconds if instance else 0.0,
     )
-
-
-def _maintained(
-    figures: DatabaseFigures, views: Mapping[str, TaskView], without: Sequence[Pass]
-) -> str:
-    sentence = MODEL_SENTENCES[figures.model]
-    scans = [*views["checksum"].passes, *(done for done in without if done.task == "checksum")]
-    return sentence + WINDOW_SCAN if figures.model == "window" and scans else sentence
 
 
 def _last_ends(views: Mapping[str, TaskView], without: Iterable[Pass]) -> dict[str, LastEnd]:

@@ -1,7 +1,7 @@
 """The figures of the status page and of `/api/v1/databases`, most urgent database first, and the
 four numbers at its top. A pure function of (state, settings, now), like the metrics."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -32,7 +32,6 @@ from esewatch.fold.identity.entities import long_paths
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import known_damage
-from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import (
     BadPage,
     Database,
@@ -64,8 +63,6 @@ TILES: Mapping[Verdict, tuple[str, str]] = {
 
 
 class Tile(NamedTuple):
-    """One of the four numbers."""
-
     name: Verdict
     number: int
     of: int
@@ -187,25 +184,13 @@ class DatabaseFigures(msgspec.Struct, frozen=True, kw_only=True):
         return judged and self.verification_deadline is None
 
 
-class SourceFigures(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    up: bool
-    caught_up: bool
-    records: int
-    unreadable: int
-    missed: int
-    last_record: float | None
-    backlog_bytes: int
-    computers: tuple[str, ...]
-
-
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """All that the status page shows. `ignored` counts databases that it leaves out."""
 
     now: float
     version: str
     databases: tuple[DatabaseFigures, ...]
-    sources: tuple[SourceFigures, ...]
+    sources: tuple[SourceState, ...]
     hidden: tuple[Hidden, ...]
     problems: tuple[Problem, ...]
     fleet: Summary
@@ -242,47 +227,55 @@ def overview(
     if advice is None:
         advice = advise(state, settings, now)
     known = known or derived(state, settings)
-    times = moments or {}
-    found = _all_figures(
-        state, settings, lambda each: times.get(each, now), advice, known, left_out=left_out
-    )
+    times, blind = moments or {}, blind_computers(state.sources.values())
+    advised = {(each.computer, each.database): each for each in advice}
+    beside = members(state.databases.values(), state.instances)
+    found = {}
+    for key, database in state.databases.items():
+        with leaving_out(key, left_out):
+            found[key] = _figures(
+                database,
+                known.databases[key],
+                _Beside(
+                    state.instances.get(instance_key(database)),
+                    len(beside[instance_key(database)].attached),
+                    blind.get(database.computer, ""),
+                    advised.get(key),
+                ),
+                settings,
+                times.get(database.computer, now),
+            )
     shown = sorted(
         (key for key, each in found.items() if each.tier != "ignored" or each.bad_pages),
         key=lambda key: _worst_first(found[key]),
     )
     databases = tuple(found[key] for key in shown)
-    facts = [_known(state.databases[key], known.databases[key]) for key in shown]
+    facts = [Known(state.databases[key], known.databases[key]) for key in shown]
     hidden, too_long = hidden_counters(state), long_paths(state)
     return Overview(
         now=now,
         version=__version__,
         databases=databases,
-        sources=tuple(_source(source) for _, source in sorted(state.sources.items())),
+        sources=tuple(
+            msgspec.structs.replace(
+                source, name=tidy(source.name), computers=list(map(tidy, source.computers))
+            )
+            for _, source in sorted(state.sources.items())
+        ),
         hidden=hidden,
         problems=diagnose(state, settings, now, facts, hidden, advice=advice),
         fleet=_fleet(databases, state, settings, live=live),
         heard=last_records(state),
-        checks=_checks(judged_checks(state, settings, now, live=live)),
+        checks=tuple(
+            msgspec.structs.replace(
+                each, computer=tidy(each.computer), database=tidy(each.database)
+            )
+            for each in judged_checks(state, settings, now, live=live)
+        ),
         ignored=len(found) - len(shown),
         dropped=state.databases_dropped - len(too_long),
         long_paths=len(too_long),
         advice=advice,
-    )
-
-
-def _checks(judged: Iterable[CheckdbJudgement]) -> tuple[CheckdbJudgement, ...]:
-    return tuple(
-        msgspec.structs.replace(each, computer=tidy(each.computer), database=tidy(each.database))
-        for each in judged
-    )
-
-
-def _known(database: Database, facts: Derived) -> Known:
-    return Known(
-        database=database,
-        tier=facts.tier,
-        member=facts.member,
-        unlogged=facts.unlogged,
     )
 
 
@@ -301,37 +294,6 @@ def _fleet(
         ),
         basis=basis([(each.tier, each.advice) for each in databases], state, settings, live=live),
     )
-
-
-def _all_figures(
-    state: State,
-    settings: Settings,
-    moment: Callable[[str], float],
-    advice: Iterable[Judgement],
-    known: AllDerived,
-    *,
-    left_out: LeftOut | None,
-) -> dict[DatabaseKey, DatabaseFigures]:
-    """The figures of every database, by its key; `moment` of a computer: as of when."""
-    blind = blind_computers(state.sources.values())
-    advised = {(each.computer, each.database): each for each in advice}
-    beside = members(state.databases.values(), state.instances)
-    found = {}
-    for key, database in state.databases.items():
-        with leaving_out(key, left_out):
-            found[key] = _figures(
-                database,
-                known.databases[key],
-                _Beside(
-                    instance=state.instances.get(instance_key(database)),
-                    shares_instance=len(beside[instance_key(database)].attached),
-                    blind=blind.get(database.computer, ""),
-                    advice=advised.get(key),
-                ),
-                settings,
-                moment(database.computer),
-            )
-    return found
 
 
 def _worst_first(figures: DatabaseFigures) -> tuple[int, int, int, int, float, str, str]:
@@ -361,15 +323,13 @@ class _Beside(NamedTuple):
 def _figures(
     database: Database, facts: Derived, beside: _Beside, settings: Settings, now: float
 ) -> DatabaseFigures:
-    instance, views, standing = beside.instance, facts.views, facts.bad_pages
-    damage = known_damage(database, facts.told.damage, facts.told.around.mended)
-    model = facts.member.model
-    advice = beside.advice
+    instance, shares_instance, blind, advice = beside
+    views, standing = facts.views, facts.bad_pages
     if advice is not None:
-        urgency, reasons, stale_why = advice.verdict, advice.reasons, advice.stale
+        urgency, reasons, blind = advice.verdict, advice.reasons, advice.stale
     else:
-        stale_why = beside.blind
-        urgency, reasons = at_first_sight(standing, damage, stale_why)
+        damage = known_damage(database, facts.told.damage, facts.told.around.mended)
+        urgency, reasons = at_first_sight(standing, damage, blind)
     stale = stale_seconds(database, settings)
     return DatabaseFigures(
         computer=tidy(database.computer),
@@ -377,57 +337,37 @@ def _figures(
         name=tidy(facts.member.name),
         path=tidy(database.path or database.database),
         ese_instance=tidy(instance.ese_instance if instance else instance_label(database)),
-        shares_instance=beside.shares_instance,
+        shares_instance=shares_instance,
         tier=facts.tier,
-        model=model,
+        model=facts.member.model,
         role=tidy(facts.member.role),
         generation=tidy(database.generation),
         status=_STATUS.get(urgency, "attention"),
         verdict=urgency if facts.tier != "ignored" else None,
-        stale=stale_why,
+        stale=blind,
         reasons=tuple(tidy(reason) for reason in reasons),
         running=tuple(task for task in TASKS if views[task].running(now, stale)),
-        interrupted=_interruptions(views),
+        interrupted={
+            task: current.interruptions
+            for task in TASKS
+            if (current := views[task].current) is not None and current.interruptions
+        },
         collisions=tuple(tidy(name) for name in advice.collisions) if advice else (),
         last_defrag=_last_completion(views["defrag"]),
         last_checksum=_last_completion(views["checksum"]),
         ratio=advice.ratio if advice else None,
-        bad_pages=_by_kind(standing),
+        bad_pages={
+            kind: count_pages(bad for bad in standing if bad.kind == kind)
+            for kind in sorted({bad.kind for bad in standing})
+        },
         bad_page_list=tuple(sorted(standing, key=lambda bad: -bad.last)[:MAX_LISTED]),
         verified=dict(sorted(facts.verified.items())),
         verification_deadline=advice.ledger.limit if advice and facts.tier == "watched" else None,
         size_bytes=database.size_bytes,
         free_bytes=database.free_bytes,
-        advice=beside.advice,
+        advice=advice,
     )
-
-
-def _by_kind(standing: Sequence[BadPage]) -> dict[str, int]:
-    kinds = sorted({bad.kind for bad in standing})
-    return {kind: count_pages(bad for bad in standing if bad.kind == kind) for kind in kinds}
 
 
 def _last_completion(view: TaskSummary) -> float | None:
     return view.last_completed.ended if view.last_completed is not None else None
-
-
-def _interruptions(views: Mapping[str, TaskSummary]) -> dict[str, int]:
-    return {
-        task: current.interruptions
-        for task in TASKS
-        if (current := views[task].current) is not None and current.interruptions
-    }
-
-
-def _source(source: SourceState) -> SourceFigures:
-    return SourceFigures(
-        name=tidy(source.name),
-        up=source.up,
-        caught_up=source.caught_up,
-        records=source.records,
-        unreadable=source.unreadable,
-        missed=source.missed,
-        last_record=source.last_record or None,
-        backlog_bytes=source.backlog_bytes,
-        computers=tuple(tidy(computer) for computer in source.computers),
-    )

@@ -75,7 +75,6 @@ def axis(words: Sequence[str]) -> Markup:
 
 
 def labels(lines: Iterable[tuple[int, str]]) -> Markup:
-    """Words left of the bars, each at its height."""
     return Markup('<g class="p-labels">{}</g>').format(
         Markup("").join(Markup('<text y="{}">{}</text>').format(y, word) for y, word in lines)
     )
@@ -91,7 +90,6 @@ def picture(kind: str, title: str, height: int, texts: Iterable[Markup], drawn: 
 
 
 def key(entries: Iterable[tuple[str, str]]) -> Markup:
-    """The legend: each kind, with a piece of it."""
     return Markup('<ul class="p-key">{}</ul>').format(
         Markup("").join(_swatch(kind, word) for kind, word in entries)
     )

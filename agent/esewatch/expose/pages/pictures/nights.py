@@ -14,12 +14,12 @@ import msgspec
 
 from esewatch.advice.base.time_at_work import two_windows
 from esewatch.advice.history.history import History
-from esewatch.advice.window.evidence import MOST_PAGES
+from esewatch.advice.window.evidence import is_plausible
 from esewatch.advice.window.past_windows import backup_spans
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.config.calendar import CALENDAR, Opening, next_opening
 from esewatch.fold.passes.runs import Run
-from esewatch.fold.state.rollups import DAY_SECONDS, Day, day_of, day_start
+from esewatch.fold.state.rollups import DAY_SECONDS, day_of, day_start
 from esewatch.fold.state.state import Pass
 
 Kind = Literal["window", "defrag", "scan", "backup", "unknown"]
@@ -275,7 +275,7 @@ def ratio_days(history: History, now: float) -> list[RatioDay]:
     since = history.sampled_since
     if since is None or not CALENDAR[0] <= now <= CALENDAR[1]:
         return []
-    known = {each.day: each for each in history.days if _plausible(each)}
+    known = {each.day: each for each in history.days if is_plausible(each)}
     today = day_of(now)
     found = []
     for day in range(today - RATIO_DAYS + 1, today + 1):
@@ -314,7 +314,3 @@ def _used(history: History, now: float) -> tuple[int, tuple[Use, ...]]:
 
 def _seconds(clock: datetime.time) -> float:
     return clock.hour * 3600.0 + clock.minute * 60.0
-
-
-def _plausible(day: Day) -> bool:
-    return 0.0 <= day.pages_read <= MOST_PAGES and 0.0 <= day.pages_freed <= MOST_PAGES

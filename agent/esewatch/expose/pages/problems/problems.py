@@ -8,11 +8,13 @@ names and events. Problems that only a check of files and processes finds are fo
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 import msgspec
 
 from esewatch.advice.base.finding import counted
-from esewatch.advice.history.copies import Member, copies_of
+from esewatch.advice.history.copies import copies_of
+from esewatch.advice.history.derived import Derived
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.not_judged import never_proven, never_proven_text, not_heard
 from esewatch.config import Settings, rule_for, window_for
@@ -73,12 +75,9 @@ LOGMAN = (
 _JOB = {"ESE": "MSExchange Database", "ESENT": "Database"}
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class Known(NamedTuple):
     database: Database
-    tier: str
-    member: Member
-    unlogged: str
-    """Events that its scans must have logged, and that the log does not have; empty if none."""
+    facts: Derived
 
 
 def diagnose(
@@ -125,17 +124,15 @@ def grouped(hidden: Iterable[Hidden]) -> list[HiddenGroup]:
     found: dict[tuple[object, ...], list[Hidden]] = {}
     for each in hidden:
         found.setdefault((each.counters, each.libraries), []).append(each)
-    return [_group(members) for members in found.values()]
-
-
-def _group(members: list[Hidden]) -> HiddenGroup:
-    first = members[0]
-    return HiddenGroup(
-        computers=tuple(each.computer for each in members[:MAX_NAMED]),
-        more=max(0, len(members) - MAX_NAMED),
-        counters=first.counters,
-        commands=commands_of(first),
-    )
+    return [
+        HiddenGroup(
+            computers=tuple(each.computer for each in members[:MAX_NAMED]),
+            more=max(0, len(members) - MAX_NAMED),
+            counters=members[0].counters,
+            commands=commands_of(members[0]),
+        )
+        for members in found.values()
+    ]
 
 
 def commands_of(hidden: Hidden) -> tuple[CounterCommands, ...]:
@@ -150,8 +147,8 @@ def of_databases(
     hidden: Iterable[Hidden],
     rules: RuleSettings,
 ) -> Iterator[Problem]:
-    watched = [each for each in known if each.tier == "watched"]
-    on = Counter(each.database.computer for each in watched if each.member.model == "window")
+    watched = [each for each in known if each.facts.tier == "watched"]
+    on = Counter(each.database.computer for each in watched if each.facts.member.model == "window")
     for each in watched:
         yield from _window(each, settings, rules)
         volumes = host.volumes if (host := state.hosts.get(each.database.computer)) else {}
@@ -174,7 +171,7 @@ def on_windows(database: Database) -> bool:
 def _window(each: Known, settings: Settings, rules: RuleSettings) -> Iterator[Problem]:
     database = each.database
     window = window_for(settings, database.database, database.computer)
-    if each.member.model != "window" or window is not None:
+    if each.facts.member.model != "window" or window is not None:
         return
     named = sorted(settings.windows)
     yield about(
@@ -192,7 +189,7 @@ def _window(each: Known, settings: Settings, rules: RuleSettings) -> Iterator[Pr
 
 def _device(each: Known, on: Counter[str], rules: RuleSettings) -> Problem:
     database = each.database
-    beside = on[database.computer] > 1 and each.member.model == "window"
+    beside = on[database.computer] > 1 and each.facts.member.model == "window"
     why = ": whether scans slow each other is not judged" if beside else ""
     return about(
         database,
@@ -209,12 +206,12 @@ def _device(each: Known, on: Counter[str], rules: RuleSettings) -> Problem:
 def _level(each: Known) -> Iterator[Problem]:
     """Passes must have been resumed or progress reported, and no event says so: the level is too
     low."""
-    if not each.unlogged:
+    if not each.facts.unlogged:
         return
     yield about(
         each.database,
         "event_level_low",
-        f"scans took long enough for the events {each.unlogged}, and none is in the log: "
+        f"scans took long enough for the events {each.facts.unlogged}, and none is in the log: "
         "the application that opens the database sets JET_paramEventLoggingLevel below 50 "
         "(medium), or they are filtered on their way here. Passes are followed without them, "
         "progress in between is not known",
@@ -235,7 +232,7 @@ def _counters(
         if instance.counters or instance.levels:
             sampled.setdefault(computer, set()).add(name)
     for computer in sorted({*on, *hidden}):
-        models = {each.member.model for each in on.get(computer, ())}
+        models = {each.facts.member.model for each in on.get(computer, ())}
         if computer in hidden:
             yield from _hidden(hidden[computer], models)
         elif computer not in sampled:
@@ -271,7 +268,7 @@ def _none_sampled(computer: str, known: Sequence[Known]) -> Problem:
         "perfmon_csv, or read its windows_exporter with the setting",
         command=LOGMAN.format(_JOB[library]),
         setting=endpoint_setting(computer),
-        needs_person=any(each.member.model == "window" for each in known),
+        needs_person=any(each.facts.member.model == "window" for each in known),
     )
 
 
@@ -279,7 +276,7 @@ def _not_sampled(state: State, known: Iterable[Known], sampled: set[str]) -> Ite
     for each in known:
         database = each.database
         instance = state.instances.get(instance_key(database))
-        if each.member.model != "window" or (
+        if each.facts.member.model != "window" or (
             instance is not None and instance.totals.keys() >= RATIO
         ):
             continue
@@ -378,7 +375,7 @@ _EXCHANGE = ("msexchangeis", "information store", "microsoft.exchange.store")
 def of_figures(
     state: State, settings: Settings, known: Sequence[Known], rules: RuleSettings
 ) -> Iterator[Problem]:
-    watched = [each for each in known if each.tier == "watched"]
+    watched = [each for each in known if each.facts.tier == "watched"]
     yield from _roles(watched, rules)
     for each in watched:
         yield from _log_folder(each, settings, rules)
@@ -387,7 +384,7 @@ def of_figures(
 
 
 def _roles(watched: Sequence[Known], rules: RuleSettings) -> Iterator[Problem]:
-    members = [each.member for each in watched]
+    members = [each.facts.member for each in watched]
     shared = copies_of(members)
     number = Counter(shared)
     configured = {key for key, each in zip(shared, members, strict=True) if each.copies}
@@ -408,7 +405,7 @@ def _roles(watched: Sequence[Known], rules: RuleSettings) -> Iterator[Problem]:
 def _log_folder(each: Known, settings: Settings, rules: RuleSettings) -> Iterator[Problem]:
     database = each.database
     rule = rule_for(settings, database.computer, database.database)
-    if (rule is None or rule.log_path is None) and each.member.model == "window":
+    if (rule is None or rule.log_path is None) and each.facts.member.model == "window":
         yield about(
             database,
             "log_folder_unknown",

@@ -125,7 +125,12 @@ def _source(
     entry: SourceSettings, source: SourceState, settings: Settings, now: float
 ) -> Iterator[Problem]:
     if not source.up:
-        yield _down(entry)
+        yield Problem(
+            problem="source_down",
+            source=entry.name,
+            sentence="it cannot be read; the log of esewatch says why",
+            command=GROUPS.get(entry.type, _search_log(entry.name)),
+        )
     elif not source.caught_up and source.backlog_bytes >= BEHIND_BYTES:
         yield Problem(
             problem="source_behind",
@@ -136,7 +141,9 @@ def _source(
     if entry.type == "page_scan":
         yield from _snapshots(entry, source, settings, now)
     elif source.up and source.caught_up:
-        yield from _records(entry, source, settings, now)
+        waited = now - source.opened > EMPTY_SECONDS
+        if not source.records and waited and entry.type not in ("disks", "kafka"):
+            yield _empty(entry)
     yield from _clock(entry, source, now)
     if source.unreadable:
         # One torn record in a month of logs is no reason to get up.
@@ -151,15 +158,6 @@ def _source(
         )
 
 
-def _down(entry: SourceSettings) -> Problem:
-    return Problem(
-        problem="source_down",
-        source=entry.name,
-        sentence="it cannot be read; the log of esewatch says why",
-        command=GROUPS.get(entry.type, _search_log(entry.name)),
-    )
-
-
 def _search_log(words: str) -> str:
     if sys.platform == "win32":
         text = words.replace("'", "''")
@@ -167,15 +165,6 @@ def _search_log(words: str) -> str:
     if not any(Path(unit).exists() for unit in UNITS):
         return ""  # its log goes elsewhere
     return f"journalctl -u esewatch -g {shlex.quote(re.escape(words))}"
-
-
-def _records(
-    entry: SourceSettings, source: SourceState, settings: Settings, now: float
-) -> Iterator[Problem]:
-    if not source.records:
-        if entry.type not in ("disks", "kafka") and now - source.opened > EMPTY_SECONDS:
-            yield _empty(entry)
-        return
 
 
 def _empty(entry: SourceSettings) -> Problem:

@@ -3,6 +3,7 @@ are made here; the template only lays them out."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +17,7 @@ from esewatch.advice.not_judged import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import as_of, tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
-from esewatch.expose.pages.overview import DatabaseFigures, Overview, Summary, overview
+from esewatch.expose.pages.overview import DatabaseFigures, Summary, overview
 from esewatch.expose.pages.problems.problems import HiddenGroup, grouped
 from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
 from esewatch.expose.pages.rendering import (
@@ -50,7 +51,7 @@ KINDS = {
 }
 
 
-class SetRow(msgspec.Struct, frozen=True, kw_only=True):
+class SetRow(NamedTuple):
     """One set: an instance (storage group) as one job copied it."""
 
     computer: str
@@ -99,25 +100,15 @@ def _sets(state: State, computer: str) -> Iterator[SetRow]:
             if not any(each.started < log.ended and log.started < each.ended for log in own)
         ]
         for each in (*own, *told):
-            yield _row(computer, instance.ese_instance, each)
-
-
-def _row(computer: str, name: str, each: BackupSet) -> SetRow:
-    return SetRow(
-        computer=tidy(computer),
-        ese_instance=tidy(name),
-        kind=KINDS.get(each.kind, each.kind),
-        started=each.started,
-        seconds=each.seconds,
-        bytes=each.bytes,
-        rate=each.bytes / each.seconds if each.seconds > 0 else None,
-    )
+            rate = each.bytes / each.seconds if each.seconds > 0 else None
+            names = tidy(computer), tidy(instance.ese_instance), KINDS.get(each.kind, each.kind)
+            yield SetRow(*names, each.started, each.seconds, each.bytes, rate)
 
 
 MAX_UNREADABLE_ROWS = 500
 
 
-class GapRow(msgspec.Struct, frozen=True, kw_only=True):
+class GapRow(NamedTuple):
     computer: str
     channel: str
     begin: float
@@ -125,13 +116,13 @@ class GapRow(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
-class LoneError(msgspec.Struct, frozen=True, kw_only=True):
+class LoneError(NamedTuple):
     computer: str
     ese_instance: str
     sentence: str
 
 
-class InstanceRow(msgspec.Struct, frozen=True, kw_only=True):
+class InstanceRow(NamedTuple):
     computer: str
     ese_instance: str
     pages_read: float | None
@@ -221,19 +212,6 @@ def build_report(
     pages = DatabasePages(state, settings, advised, now, known=known, details=details)
     advice = tuple(each for group in advised for each in group.advice)
     view = overview(state, settings, now, advice, known, moments=moments(advised), live=False)
-    return _page(state, settings, now, advised, view=view, pages=pages, read=read)
-
-
-def _page(
-    state: State,
-    settings: Settings,
-    now: float,
-    advised: Sequence[Advised],
-    *,
-    view: Overview,
-    pages: DatabasePages,
-    read: InputFacts,
-) -> ReportPage:
     watched = [each for each in view.databases if each.tier == "watched"]
     others = [each for each in view.databases if each.tier != "watched"]
     rows, times = pages.rows(watched, "watched"), list(pages.times(view.databases))
@@ -365,10 +343,10 @@ def _lone_instance_rows(state: State) -> tuple[InstanceRow, ...]:
     known = {instance_key(each) for each in state.databases.values()}
     return tuple(
         InstanceRow(
-            computer=tidy(instance.computer),
-            ese_instance=tidy(instance.ese_instance),
-            pages_read=instance.totals.get(PAGES_READ),
-            pages_freed=instance.totals.get(PAGES_FREED),
+            tidy(instance.computer),
+            tidy(instance.ese_instance),
+            instance.totals.get(PAGES_READ),
+            instance.totals.get(PAGES_FREED),
         )
         for key, instance in sorted(state.instances.items())
         if key not in known and instance.totals
@@ -379,24 +357,14 @@ def _lone_errors(lone: Iterable[LoneInstance]) -> Iterator[LoneError]:
     for each in lone:
         for told in each.findings:
             if told.finding != SLOW:
-                yield LoneError(
-                    computer=tidy(each.computer),
-                    ese_instance=tidy(each.ese_instance),
-                    sentence=tidy(told.sentence),
-                )
+                yield LoneError(tidy(each.computer), tidy(each.ese_instance), tidy(told.sentence))
 
 
 def _gap_rows(state: State) -> tuple[GapRow, ...]:
     return tuple(
-        GapRow(
-            computer=tidy(channel.computer),
-            channel=tidy(channel.channel),
-            begin=begin,
-            end=end,
-            records=records,
-        )
+        GapRow(tidy(channel.computer), tidy(channel.channel), *gap)
         for _, channel in sorted(state.channels.items())
-        for begin, end, records in channel.gaps
+        for gap in channel.gaps
     )
 
 

@@ -31,7 +31,6 @@ class Runbooks:
         self._places = tuple(places) if places is not None else _places()
 
     def names(self) -> list[str]:
-        """Alerts that have a runbook, sorted."""
         found: set[str] = set()
         for place in self._places:
             if place.is_dir():
@@ -57,7 +56,6 @@ class Runbooks:
         return (found[1], found[2]) if found else ("", "")
 
     def has(self, alert: str) -> bool:
-        """True if there is one of this name."""
         return self._file(alert) is not None
 
     def _file(self, alert: str) -> Traversable | None:
@@ -75,8 +73,6 @@ _JSON = re.compile(r"\S+/api/v1/databases")
 
 
 class Subject(NamedTuple):
-    """The database that a runbook is opened for."""
-
     computer: str
     database: str
     """The label."""
