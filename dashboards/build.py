@@ -13,8 +13,8 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 from dashboards.agent import AGENT_BOARD
 from dashboards.board import Board, build
-from dashboards.checked import SQLSERVER
-from dashboards.copied import COPIES
+from dashboards.checkdb import SQLSERVER
+from dashboards.copies import COPIES
 from dashboards.database import DATABASE_BOARD
 from dashboards.fleet import FLEET
 from dashboards.storage import STORAGE

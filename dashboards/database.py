@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from grafana_foundation_sdk.builders import statetimeline
 from grafana_foundation_sdk.models import dashboard
 
-from dashboards.advised import REASONS
+from dashboards.advice import REASONS
 from dashboards.board import Board, Row
 from dashboards.fleet import ACTIONS, RANK, RANKS
 from dashboards.links import runbook, to_board, to_computer_page, to_status_page

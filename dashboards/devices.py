@@ -1,7 +1,7 @@
 """Devices: who shares one, who worked on it when, and what it carries."""
 
 from dashboards.alerted import against, drawn
-from dashboards.backed_up import NO_BACKUP
+from dashboards.backups import NO_BACKUP
 from dashboards.by_device import (
     AT_ONCE,
     AT_WORK,

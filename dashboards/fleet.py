@@ -6,7 +6,7 @@ from grafana_foundation_sdk.builders import timeseries
 from grafana_foundation_sdk.models import common, dashboard
 
 from dashboards import coverage_gaps
-from dashboards.advised import REASONS
+from dashboards.advice import REASONS
 from dashboards.board import Annotation, Board, Row
 from dashboards.links import Link, to_board, to_computer_page, to_database, to_status_page
 from dashboards.parts import (

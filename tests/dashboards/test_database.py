@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from dashboards.advised import REASONS
+from dashboards.advice import REASONS
 from dashboards.board import build
 from dashboards.build import render
 from dashboards.database import ACTION, DATABASE_BOARD

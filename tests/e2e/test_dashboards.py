@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from dashboards.checked import FAST
+from dashboards.checkdb import FAST
 from dashboards.limits import DEFAULTS
 from esewatch.advice.judgement import VERDICTS
 from scripts.metrics_page import JOINS, Join

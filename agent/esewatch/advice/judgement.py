@@ -28,12 +28,7 @@ from esewatch.advice.window.ratio import Ratio
 from esewatch.advice.window.window import WindowAdvice
 from esewatch.fold.databases.integrity import count_pages
 from esewatch.fold.identity.identity import Tier
-from esewatch.fold.state.state import (
-    BadPage,
-    Damage,
-    DamageKind,
-    SourceState,
-)
+from esewatch.fold.state.state import BadPage, Damage, DamageKind, SourceState
 
 Verdict = Literal["bad_pages", "writes_at_risk", "blind", "unverified", "look", "unproven", "ok"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -72,9 +67,7 @@ TEXTS: Mapping[Verdict, VerdictText] = {
         " end, or events are missing (`unknown_since`): what is shown may be old",
     ),
     "unverified": VerdictText(
-        "▲",
-        "unverified",
-        "the finding `never_verified` or `verification_overdue`",
+        "▲", "unverified", "the finding `never_verified` or `verification_overdue`"
     ),
     "look": VerdictText(
         "◇",
@@ -89,11 +82,7 @@ TEXTS: Mapping[Verdict, VerdictText] = {
         "no verification is known, and none is required or due yet: nothing verifies a domain"
         " controller by itself",
     ),
-    "ok": VerdictText(
-        "●",
-        "no known problem",
-        "none of these, or information alone",
-    ),
+    "ok": VerdictText("●", "no known problem", "none of these, or information alone"),
 }
 """The one place of these texts: pages, interface, metrics, dashboards and docs take them from here.
 Not "ok": a bad page may be there that nothing has read since."""

@@ -76,10 +76,7 @@ def restate(
 
 
 def _databases(
-    state: State,
-    now: Mapping[DatabaseKey, _Standing],
-    out: Collection[DatabaseKey],
-    passed: float,
+    state: State, now: Mapping[DatabaseKey, _Standing], out: Collection[DatabaseKey], passed: float
 ) -> Iterator[DatabaseKey]:
     for key in {*state.stated, *(key for key, each in now.items() if each.names)}:
         known, found = state.stated.get(key), now.get(key)

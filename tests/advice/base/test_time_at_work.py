@@ -3,12 +3,23 @@
 import math
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.advice.base.time_at_work import SILENCE, Stretch, at_work, presence
+from esewatch.advice.base.time_at_work import (
+    SILENCE,
+    Stretch,
+    at_work,
+    one_window,
+    presence,
+    stale_seconds,
+    two_windows,
+)
+from esewatch.config import DatabaseRule, Settings, Window
+from esewatch.config.units import parse_clock
 from esewatch.fold.channels.deduplication import admit, cover
 from esewatch.fold.state.state import Channel, Database, Instance, Transition
 from esewatch.model import Coverage
@@ -169,3 +180,33 @@ def test_no_history_counts_more_than_the_calendar_and_spans_are_apart(
     assert 0 <= at_work(off, one, three) <= three - one
     whole = at_work(off, one, two) + at_work(off, two, three)
     assert at_work(off, one, three) == whole
+
+
+@pytest.mark.parametrize(
+    ("days", "one", "two"),
+    [
+        (["mon", "tue", "wed", "thu", "fri", "sat", "sun"], DAY, 2 * DAY),
+        (["mon", "tue", "wed", "thu", "fri"], 3 * DAY, 4 * DAY),
+        (["sat"], 7 * DAY, 14 * DAY),
+        (["sun", "sat"], 6 * DAY, 7 * DAY),
+    ],
+)
+def test_a_window_has_passed_after_the_longest_wait_for_it(
+    days: list[Any], one: float, two: float
+) -> None:
+    window = Window(start=parse_clock("01:00"), duration=14400.0, days=days)
+    settings = Settings(
+        windows={"nightly": window}, databases=[DatabaseRule(match="*priv*", window="nightly")]
+    )
+    watched = Database(computer="ex01", database="e:\\mdb06\\priv06.edb")
+
+    assert one_window(window) == one + 14400
+    assert two_windows(window) == two + 14400
+    assert stale_seconds(watched, settings) == two + 14400
+
+
+def test_without_a_window_two_are_seven_days() -> None:
+    unknown = Database(computer="ex01", database="c:\\app.edb")
+
+    assert (one_window(None), two_windows(None)) == (3.5 * DAY, 7 * DAY)
+    assert stale_seconds(unknown, Settings()) == 7 * DAY

@@ -1,8 +1,9 @@
 """Pictures of the dashboards: `python -m tests.dashboards.grafana.pictures FOLDER`.
 
 Grafana's own npm packages draw the panels in Chromium, from the answers of a Prometheus that has
-the months of stories.py. Each panel is drawn in the story that told_by.yml names for it, so the
-panels of one picture are about different databases. Packages are installed once, into out/grafana.
+the months of stories.py. Each panel is drawn in the story that panel_stories.yml names for it, so
+the panels of one picture are about different databases. Packages are installed once, into
+out/grafana.
 """
 
 import shutil
@@ -30,7 +31,7 @@ from tests.support.browser import chromium
 from tests.support.tools import find
 
 HERE = Path(__file__).parent
-TOLD_BY = HERE.parent / "told_by.yml"
+PANEL_STORIES = HERE.parent / "panel_stories.yml"
 INSTALLED = ROOT / "out" / "grafana"
 ICONS = "node_modules/@grafana/ui/dist/public/img/icons"
 WIDTH = 1448
@@ -112,7 +113,7 @@ def answers(url: str, board: Json, told: Sequence[Story]) -> list[Json]:
 
     Without a story (panels about the process of an agent) it is asked in the first one.
     """
-    table = yaml.safe_load(TOLD_BY.read_text())[board["uid"]]
+    table = yaml.safe_load(PANEL_STORIES.read_text())[board["uid"]]
     by_name = {story.name: story for story in told}
     found: list[Json] = []
     for panel in panels(board):

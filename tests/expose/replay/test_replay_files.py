@@ -1,20 +1,26 @@
 """A file a month, whole or not there, and nobody's file is overwritten."""
 
 import datetime
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from esewatch.expose.replay.replay_files import (
+    BLOCK_ITEMS,
     EPOCH,
     MonthFiles,
     MonthSpan,
+    SortedSpool,
     file_of,
     months,
     refuse_strangers,
 )
 from esewatch.expose.replay.series_changes import Series, SeriesChange
-from esewatch.model import EsewatchError
+from esewatch.model import EsewatchError, Record
+from tests.support.records import event
 
 SIZE = Series("ese_database_size_bytes", 'ese_database_size_bytes{database="a"}')
 HOUR = 3_600_000
@@ -99,3 +105,44 @@ def test_a_failure_leaves_the_earlier_file(tmp_path: Path) -> None:
         files.write([SeriesChange(span.first, 0, 2.0)])
     assert (tmp_path / "h-2026-01.om").read_bytes() == before
     assert files.written == []
+
+
+@given(items=st.lists(st.tuples(st.integers(), st.integers(), st.text())), run=st.integers(1, 9))
+def test_what_comes_out_is_what_went_in_sorted(items: list[tuple[int, int, str]], run: int) -> None:
+    spool: SortedSpool[tuple[int, int, str]] = SortedSpool(Path(tempfile.gettempdir()), run)
+    for item in items:
+        spool.add(item)
+
+    assert len(spool) == len(items)
+    assert list(spool) == sorted(items)
+    assert list(spool) == sorted(items)
+    spool.close()
+
+
+def test_a_run_of_many_blocks_comes_back_whole(tmp_path: Path) -> None:
+    spool: SortedSpool[tuple[int, int]] = SortedSpool(tmp_path, run_items=3 * BLOCK_ITEMS + 1)
+    numbers = [(number * 7919 % 10_007, number) for number in range(10_007)]
+    for item in numbers:
+        spool.add(item)
+
+    assert list(spool) == sorted(numbers)
+    spool.close()
+
+
+def test_records_come_back_as_they_were(tmp_path: Path) -> None:
+    spool: SortedSpool[tuple[int, int, Record]] = SortedSpool(tmp_path, run_items=1)
+    strange = event(703, 0.0, 7, fields={"n": 2**80, "text": "\ud800"}, strings=("a", "\0"))
+    spool.add((1, 0, strange))
+    spool.add((0, 1, strange))
+
+    assert list(spool) == [(0, 1, strange), (1, 0, strange)]
+    spool.close()
+
+
+def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
+    spool: SortedSpool[tuple[int]] = SortedSpool(tmp_path, run_items=1)
+    spool.add((1,))
+    spool.add((2,))
+    spool.close()
+
+    assert list(tmp_path.iterdir()) == []

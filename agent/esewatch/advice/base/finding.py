@@ -59,13 +59,7 @@ UNVERIFIED: frozenset[FindingName] = frozenset({"never_verified", "verification_
 UNKNOWN: FindingName = "unknown_since"
 
 INFORMATION: frozenset[FindingName] = frozenset(
-    {
-        "backup_slows",
-        "cache_small",
-        "scans_collide",
-        "scans_do_not_fit",
-        "unexplained_error",
-    }
+    {"backup_slows", "cache_small", "scans_collide", "scans_do_not_fit", "unexplained_error"}
 )
 """Below a warning (semantics.md 7): they change no verdict."""
 PERSON: frozenset[FindingName] = frozenset(FINDINGS) - INFORMATION
@@ -427,8 +421,7 @@ def cycles_torn(cycles: int) -> Finding:
 
 def scans_collide(names: Sequence[str], cost: str) -> Finding:
     return Finding(
-        "scans_collide",
-        f"scanned at the same time as {listed(names)} on the same disks; {cost}",
+        "scans_collide", f"scanned at the same time as {listed(names)} on the same disks; {cost}"
     )
 
 

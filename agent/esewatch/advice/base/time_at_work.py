@@ -22,14 +22,7 @@ from esewatch.fold.passes.passes import DEFAULT_STALE_SECONDS
 from esewatch.fold.passes.stops import ATTACHED, DETACHED, READ, RUNNING, SIGN, STOPPED, edges
 from esewatch.fold.passes.transitions import ATTACHMENT
 from esewatch.fold.state.rollups import FURTHEST, HOUR_SECONDS
-from esewatch.fold.state.state import (
-    START,
-    STOP_EVENTS,
-    Channel,
-    Database,
-    Instance,
-    Transition,
-)
+from esewatch.fold.state.state import START, STOP_EVENTS, Channel, Database, Instance, Transition
 
 DAY = 86400.0
 
@@ -69,10 +62,7 @@ SILENCE = 86400.0
 """A log that is read has a record at least this often, in seconds."""
 AFTER_STOP = 60.0
 """Events of a stop or a detach may be logged this many seconds after it."""
-_OWN_SIGNS = {
-    "stopped": frozenset({SIGN, RUNNING}),
-    "detached": frozenset({SIGN, RUNNING, READ}),
-}
+_OWN_SIGNS = {"stopped": frozenset({SIGN, RUNNING}), "detached": frozenset({SIGN, RUNNING, READ})}
 _ENDS_ALL = (LIFE | {ATTACHED}) - STOP_EVENTS - ATTACHMENT
 
 

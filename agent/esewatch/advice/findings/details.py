@@ -37,12 +37,8 @@ from esewatch.advice.history.history import History
 from esewatch.advice.history.ledger import Ledger
 from esewatch.advice.history.surroundings import gaps_of, instance_failures, logical, together
 from esewatch.config import Settings
-from esewatch.fold.databases.integrity import (
-    NOT_SEEN_BY_SCANS,
-    ScanCircumstances,
-    clean_scan_start,
-)
-from esewatch.fold.databases.page_errors import Span, unnamed
+from esewatch.fold.databases.integrity import NOT_SEEN_BY_SCANS, ScanCircumstances, clean_scan_start
+from esewatch.fold.databases.page_failures import unnamed
 from esewatch.fold.identity.identity import Tier, is_snapshot, tier
 from esewatch.fold.identity.owners import instance_key, is_server
 from esewatch.fold.instances.backups import streamed
@@ -274,10 +270,7 @@ def lone_instances(
             if bad := tuple(_of_pages(failed, logical(failed), (), now)):
                 found.append(
                     LoneInstance(
-                        computer=computer,
-                        ese_instance=instance.ese_instance,
-                        sets=(),
-                        findings=bad,
+                        computer=computer, ese_instance=instance.ese_instance, sets=(), findings=bad
                     )
                 )
             continue

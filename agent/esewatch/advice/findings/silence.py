@@ -15,15 +15,7 @@ from esewatch.fold.channels.hearing import LOOKED_AT_SECONDS, Stretch, joined
 from esewatch.fold.identity.identity import computer_label, tier
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.passes.stops import DETACH
-from esewatch.fold.state.state import (
-    START,
-    STOP_EVENTS,
-    Channel,
-    Database,
-    Host,
-    Instance,
-    State,
-)
+from esewatch.fold.state.state import START, STOP_EVENTS, Channel, Database, Host, Instance, State
 
 DAY = 86400.0
 LEAST, MOST = 2 * DAY, 14 * DAY

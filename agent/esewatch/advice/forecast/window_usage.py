@@ -200,11 +200,7 @@ class _Due:
 
 
 def _counts(
-    opening: Opening,
-    runs: Sequence[Run],
-    due: _Due,
-    now: float,
-    gaps: Sequence[Gap],
+    opening: Opening, runs: Sequence[Run], due: _Due, now: float, gaps: Sequence[Gap]
 ) -> bool:
     """True if there was work to do, and its records are complete."""
     if any(first < opening.end and last > opening.start for first, last, _ in gaps):

@@ -329,9 +329,7 @@ def derived(
     return AllDerived(settings, copies, found, backups)
 
 
-def _streamed(
-    backups: Mapping[tuple[str, str], Backups],
-) -> dict[DatabaseKey, Sequence[Stretch]]:
+def _streamed(backups: Mapping[tuple[str, str], Backups]) -> dict[DatabaseKey, Sequence[Stretch]]:
     found: dict[DatabaseKey, Sequence[Stretch]] = {}
     for (computer, _), each in backups.items():
         for database, stretches in each.verified.items():

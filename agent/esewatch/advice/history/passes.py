@@ -74,9 +74,7 @@ class CompletedPass(NamedTuple):
 
 
 def whole_passes(
-    passes: Sequence[Pass],
-    runs: Sequence[Run],
-    gaps: Sequence[Gap] = (),
+    passes: Sequence[Pass], runs: Sequence[Run], gaps: Sequence[Gap] = ()
 ) -> list[CompletedPass]:
     """The latest completed passes whose seconds are known, oldest first, all of one clock.
 

@@ -115,11 +115,7 @@ class ScanPace(NamedTuple):
         """With the lowest, middle and highest of three further factors."""
         low, likely, high = sorted(factors)
         return ScanPace(
-            self.low * low,
-            self.likely * likely,
-            self.high * high,
-            self.more,
-            (*self.said, said),
+            self.low * low, self.likely * likely, self.high * high, self.more, (*self.said, said)
         )
 
 
@@ -146,11 +142,7 @@ def zeroes_already(history: History) -> bool:
 
 
 def _parallel(
-    pace: ScanPace,
-    count: int,
-    pages: float | None,
-    seconds: Sequence[float],
-    loss: Loss | None,
+    pace: ScanPace, count: int, pages: float | None, seconds: Sequence[float], loss: Loss | None
 ) -> ScanPace:
     usual = median(seconds)
     alone = loss.alone if loss is not None else None

@@ -5,7 +5,7 @@ is published and not measured here.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -320,7 +320,11 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 def what_ifs(
     state: State, settings: Settings, change: WhatIfChange, now: float
 ) -> dict[DatabaseKey, WhatIf]:
-    losses = _losses(state, settings, now)
+    scans = scans_in(state, settings, stale_seconds)
+    passes = {
+        each.key: views_in(state, state.databases[each.key])["checksum"].passes for each in scans
+    }
+    losses = throughput_lost(scans, passes, now)
     found = {}
     for key, each in histories(state, settings).items():
         host = state.hosts.get(each.computer)
@@ -385,19 +389,7 @@ def _in_time(history: History, policy: Policy, needed: Estimate, change: WhatIfC
     if copy.size_bytes is not None and change.growth is not None:
         copy = msgspec.structs.replace(copy, size_bytes=copy.size_bytes * (1 + change.growth))
     allowed = verification_deadline(copy)
-    return fit(
-        needed,
-        allowed.seconds / DAY_SECONDS,
-        f"the deadline is {span(allowed.seconds)}",
-    )
-
-
-def _losses(state: State, settings: Settings, now: float) -> Mapping[DatabaseKey, Loss]:
-    scans = scans_in(state, settings, stale_seconds)
-    passes = {
-        each.key: views_in(state, state.databases[each.key])["checksum"].passes for each in scans
-    }
-    return throughput_lost(scans, passes, now)
+    return fit(needed, allowed.seconds / DAY_SECONDS, f"the deadline is {span(allowed.seconds)}")
 
 
 LATEST_DAYS = 28

@@ -121,6 +121,7 @@ class _Ack(msgspec.Struct, forbid_unknown_fields=True):
 
 Handler = Callable[[Request], Response]
 Body = TypeVar("Body", _Forget, _Ack)
+Done = TypeVar("Done", bool, Acknowledged)
 
 
 class App:
@@ -330,22 +331,12 @@ class App:
 
     def _forget(self, request: Request) -> Response:
         what = self._asked(request, _Forget)
-        try:
-            known = self._view.forget(what.computer, what.database)
-        except JournalError as error:
-            raise RefusedError(503, f"This is not stored, try again: {error}") from None
-        except EsewatchError as error:
-            raise RefusedError(404, str(error)) from None
+        known = _stored(lambda: self._view.forget(what.computer, what.database))
         return Response(body=msgspec.json.encode({"forgotten": known}), content_type=JSON)
 
     def _ack(self, request: Request) -> Response:
         what = self._asked(request, _Ack)
-        try:
-            done = self._view.ack(what.computer, what.database, what.pages)
-        except JournalError as error:
-            raise RefusedError(503, f"This is not stored, try again: {error}") from None
-        except EsewatchError as error:
-            raise RefusedError(404, str(error)) from None
+        done = _stored(lambda: self._view.ack(what.computer, what.database, what.pages))
         answer = {
             "acknowledged": done.pages,
             "damage": done.damage,
@@ -361,6 +352,15 @@ class App:
         except EsewatchError as error:
             raise RefusedError(500, str(error)) from None
         return Response(body=b"Reloaded.\n")
+
+
+def _stored(command: Callable[[], Done]) -> Done:
+    try:
+        return command()
+    except JournalError as error:
+        raise RefusedError(503, f"This is not stored, try again: {error}") from None
+    except EsewatchError as error:
+        raise RefusedError(404, str(error)) from None
 
 
 def _healthy(_: Request) -> Response:

@@ -13,14 +13,7 @@ from typing import Any
 from esefiles.base import crash
 from esefiles.base.names import reason_of
 from esewatch.expose.http import DEFAULT_ADDRESS
-from esewatch.expose.http.connection import (
-    AHEAD,
-    Application,
-    Connection,
-    Door,
-    Limits,
-    Secure,
-)
+from esewatch.expose.http.connection import AHEAD, Application, Connection, Door, Limits, Secure
 from esewatch.model import EsewatchError
 
 log = logging.getLogger(__name__)

@@ -22,12 +22,7 @@ from esewatch.fold.instances.instances import ATTACHED, MOUNTED
 from esewatch.fold.passes import completions, passes
 from esewatch.fold.passes.stops import DETACH
 from esewatch.fold.state.damage import DAMAGE, EXPOSED_KINDS
-from esewatch.fold.state.state import (
-    BAD_KINDS,
-    ENGINE_ERROR_KINDS,
-    PAGE_ERROR_KINDS,
-    STOP_EVENTS,
-)
+from esewatch.fold.state.state import BAD_KINDS, ENGINE_ERROR_KINDS, PAGE_ERROR_KINDS, STOP_EVENTS
 from esewatch.model import SetKind
 
 

@@ -32,13 +32,7 @@ from esewatch.fold.identity.entities import long_paths
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import known_damage
-from esewatch.fold.state.state import (
-    BadPage,
-    Database,
-    Instance,
-    SourceState,
-    State,
-)
+from esewatch.fold.state.state import BadPage, Database, Instance, SourceState, State
 
 MAX_LISTED = 100
 """Bad pages named for one database in `/api/v1/databases`; the page to acknowledge is there."""

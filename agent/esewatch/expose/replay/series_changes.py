@@ -127,12 +127,7 @@ class Replay:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        first: int,
-        step: int,
-        names: Set[str],
-        shown_from: int = 0,
+        self, settings: Settings, first: int, step: int, names: Set[str], shown_from: int = 0
     ) -> None:
         self.folder = Folder(State(), settings)
         # As old as its first record: nothing in a replay is history to it.

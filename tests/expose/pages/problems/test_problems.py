@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import time
 from pathlib import Path
 from typing import Any, get_args
@@ -10,11 +10,26 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from esewatch.config import DatabaseRule, Disks, LogFiles, PageScan, Policy, Settings, Window
-from esewatch.config.files import load
+from esewatch.config import (
+    DatabaseRule,
+    Disks,
+    LogFiles,
+    PageScan,
+    Policy,
+    Settings,
+    Window,
+    dump_keys,
+    load,
+)
 from esewatch.expose.pages.overview import overview
-from esewatch.expose.pages.problems import source_problems
-from esewatch.expose.pages.problems.problem import Problem, ProblemName, endpoint_setting, quoted
+from esewatch.expose.pages.problems import problem, source_problems
+from esewatch.expose.pages.problems.problem import (
+    Problem,
+    ProblemName,
+    RuleSettings,
+    endpoint_setting,
+    quoted,
+)
 from esewatch.expose.pages.rendering import render_status
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.folder import Folder
@@ -22,7 +37,9 @@ from esewatch.fold.state.state import Channel, State
 from esewatch.model import Batch, CountersSeen, Event, Feed, Reading, Record, VolumesSeen
 from tests.expose.examples import HOSTILE
 from tests.expose.html import Page, assert_self_contained
-from tests.support.records import DAY, EPOCH, HOUR, LABEL, event
+from tests.rules.quality.built import background, controller, search
+from tests.rules.quality.month import END, Month
+from tests.support.records import DAY, EPOCH, HOUR, LABEL, event, folder_of
 
 NOW = 1_790_000_000.0
 AGO = NOW - EPOCH
@@ -580,3 +597,40 @@ def test_hidden_counters_lead_to_their_commands_on_the_page() -> None:
     html = page_of(folded([*night(), hidden]).state, WHOLE)
     assert '<a href="#hidden">The commands</a>' in html
     assert html.count("Show Advanced Counters") == 1
+
+
+THE_CLOCK = "clock_skew"
+"""The months end before 2026, and no clock that says so is believed."""
+
+
+@pytest.mark.parametrize("made", [controller, background, search])
+def test_a_healthy_month_gives_notes_only(made: Callable[[str, int], Month]) -> None:
+    month = made("host", 1)
+    logs = LogFiles(type="evtx", name="logs", paths=["/logs/*.evtx"])
+    settings = msgspec.structs.replace(month.settings, sources=[logs])
+    folder = Folder(State(), settings)
+    folder.open_source("logs", END)
+    folder.fold("logs", Batch(records=month.records, caught_up=True), END)
+    found = overview(folder.state, settings, END).problems
+    assert [each.problem for each in found if each.needs_person] == [THE_CLOCK]
+    notes = {each.problem for each in found if not each.needs_person}
+    assert notes <= {"counters_missing", "device_unknown", "mailboxes_unknown"}
+
+
+@pytest.mark.parametrize("rules", [[], [DatabaseRule(match="*priv*.edb", mailboxes=7)]])
+def test_the_keys_of_a_rule_are_written_once_for_all_its_databases(
+    rules: list[DatabaseRule], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(databases=rules)
+    records = [event(700, 0.0, database=f"e:\\db{at}\\priv.edb") for at in range(50)]
+    state = folder_of(records, settings=settings).state
+    written = list[object]()
+
+    def counted(rule: DatabaseRule, keys: frozenset[str]) -> str:
+        written.append(keys)
+        return dump_keys(rule, keys)
+
+    monkeypatch.setattr(problem, "dump_keys", counted)
+    given = RuleSettings(settings, state)
+    lines = {given.setting(each, "device_unknown", device="x") for each in state.databases.values()}
+    assert (len(lines), len(written)) == (50, 1)

@@ -152,7 +152,8 @@ class RuleSettings:
         """
         key = (database.computer, database.database)
         rule = rule_for(self._settings, *key)
-        if rule is not None and self._is_of_one(rule):
+        wild = rule is not None and _WILDCARDS.intersection(rule.match + (rule.computer or ""))
+        if rule is not None and not wild and self._fits[id(rule)] == 1:
             return (
                 f"{self._keys(rule, problem, changes)}   # in its rule, match: {quoted(rule.match)}"
             )
@@ -164,10 +165,6 @@ class RuleSettings:
         before = f"   # before the rule with match: {quoted(rule.match)}" if rule else ""
         of = f"match: {quoted(database.database)}, computer: {quoted(database.computer)}"
         return f"databases: [{{{of}, {self._keys(rule, problem, changes, whole=True)}}}]{before}"
-
-    def _is_of_one(self, rule: DatabaseRule) -> bool:
-        pattern = _WILDCARDS.intersection(rule.match + (rule.computer or ""))
-        return not pattern and self._fits[id(rule)] == 1
 
     def _keys(
         self,

@@ -9,11 +9,7 @@ from pathlib import Path
 from esefiles.base.units import size
 from esewatch.advice.base.finding import counted
 from esewatch.advice.base.time_at_work import DAY, two_windows
-from esewatch.config import (
-    PageScan,
-    Settings,
-    SourceSettings,
-)
+from esewatch.config import PageScan, Settings, SourceSettings
 from esewatch.expose.formatting import duration
 from esewatch.expose.pages.problems.problem import Problem, listed_names
 from esewatch.fold.channels.clock_guard import EARLIEST_NOW

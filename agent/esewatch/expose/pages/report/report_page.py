@@ -18,6 +18,7 @@ from esewatch.config import Settings
 from esewatch.expose.formatting import as_of, tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
 from esewatch.expose.pages.overview import DatabaseFigures, Summary, overview
+from esewatch.expose.pages.problems.problem import listed_names
 from esewatch.expose.pages.problems.problems import HiddenGroup, grouped
 from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
 from esewatch.expose.pages.rendering import (
@@ -376,14 +377,9 @@ def _headline(
         return _headline_of_databases(figures, backups)
     of_checks = (
         f"CHECKDB left errors in {len(bad):,} of {counted(len(checks), 'database')} of SQL Server:"
-        f" {_named([f'{each.database} on {each.computer}' for each in bad])}."
+        f" {listed_names([f'{each.database} on {each.computer}' for each in bad])}."
     )
     return f"{_headline_of_databases(figures, backups)} {of_checks}" if figures else of_checks
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
 
 
 def _headline_of_databases(figures: Sequence[DatabaseFigures], backups: BackupTable) -> str:
@@ -406,7 +402,7 @@ def _headline_of_databases(figures: Sequence[DatabaseFigures], backups: BackupTa
         said = f"No bad page is known in {counted(len(heard), 'database')} on {computers}"
         return f"{said}; nothing current is known of {silent:,} more." if silent else f"{said}."
     have = "has" if len(bad) == 1 else "have"
-    named = _named([f"{each.name} on {each.computer}" for each in bad])
+    named = listed_names([f"{each.name} on {each.computer}" for each in bad])
     return f"{len(bad):,} of {databases} {have} {worst_words(bad)}: {named}."
 
 

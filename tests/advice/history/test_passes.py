@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -5,13 +6,17 @@ import pytest
 from esewatch.advice.history.passes import (
     LONGEST,
     CompletedPass,
+    failed_tasks,
     growth,
     seconds_now,
     whole_passes,
     worked,
 )
+from esewatch.fold.passes.passes import FAILS, views_in
 from esewatch.fold.passes.runs import Run
+from esewatch.fold.state import acknowledgements
 from esewatch.fold.state.state import Pass
+from tests.support.records import EPOCH, HOUR, event, folder_of
 
 DAY = 86400.0
 
@@ -97,3 +102,46 @@ def test_growth_needs_a_week() -> None:
     assert growth([(0, 1.0), (6, 2.0)]) is None
     assert growth([]) is None
     assert growth([(0, 1.0), (9, float("inf"))]) is None
+
+
+def failed(*ids: int, acknowledged: Mapping[str, float] | None = None) -> list[str]:
+    """After these events, one an hour."""
+    state = folder_of([event(each, place * HOUR) for place, each in enumerate(ids)]).state
+    (entry,) = state.databases.values()
+    acknowledgements.note(entry, acknowledged or {})
+    return failed_tasks(views_in(state, entry), entry)
+
+
+@pytest.mark.parametrize(
+    ("ids", "task"),
+    [
+        pytest.param((734,), "checksum", id="no pass is open"),
+        pytest.param((736, 737, 734), "checksum", id="after a completion"),
+        pytest.param((736, 734), "checksum", id="an open pass"),
+        pytest.param((736, 734, 736), "checksum", id="another start"),
+        pytest.param((717, 723, 717, 725), "checksum", id="another run"),
+        pytest.param((700, 705, 700, 704), "defrag", id="another run of defragmentation"),
+        pytest.param((718, 724, 718), "zeroing", id="another start of zeroing"),
+        pytest.param((736, 734, 103), "checksum", id="a stop"),
+    ],
+)
+def test_a_failed_task_is_one_until_it_completes(ids: tuple[int, ...], task: str) -> None:
+    assert failed(*ids) == [task]
+
+
+@pytest.mark.parametrize(
+    "ids", [(734, 736, 737), (736, 734, 738, 735), (700, 705, 702, 703), (718, 724, 720, 722)]
+)
+def test_the_next_completion_ends_it(ids: tuple[int, ...]) -> None:
+    assert failed(*ids) == []
+
+
+def test_a_completion_of_another_task_does_not_end_it() -> None:
+    assert failed(718, 724, 717, 721) == ["zeroing"]
+
+
+@pytest.mark.parametrize("event_id", sorted(FAILS))
+def test_it_ends_when_a_person_acknowledges_it(event_id: int) -> None:
+    assert len(failed(event_id)) == 1
+    task = FAILS[event_id]
+    assert failed(event_id, acknowledged={acknowledgements.failure(task): EPOCH}) == []

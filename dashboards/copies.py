@@ -1,8 +1,8 @@
 """Copies of databases and their backups: do copies keep up, and do backups run often enough?"""
 
 from dashboards.alerted import against, drawn
-from dashboards.backed_up import backups
 from dashboards.backup_jobs import backup_jobs
+from dashboards.backups import backups
 from dashboards.board import Board, Row
 from dashboards.by_device import of_databases, of_instances, of_one_computer
 from dashboards.latency import INSTANCE, NO_COUNTERS
