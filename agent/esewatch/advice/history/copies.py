@@ -1,4 +1,4 @@
-"""What a database is: its maintenance model (semantics.md 5), and the copies of it (1).
+"""The maintenance model of a database (semantics.md 5), and the copies of it (1).
 
 The only place that decides either: the integrity ledger compares copies by it, and rules join by
 the metric that exports it.

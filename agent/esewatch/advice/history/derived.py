@@ -311,22 +311,34 @@ def derived(
                 views = derive(entry, basis.life)
                 shadow = beside.around.gone and is_snapshot(entry.database)
                 own = "ignored" if shadow else tier(entry, settings)
-                found[key] = Derived(
-                    tier=own,
-                    member=copies.members[key],
-                    told=beside,
-                    views={task: view.summary() for task, view in views.items()},
-                    bad_pages=known_bad_pages(entry, views, beside.around),
-                    restored_pages=restored_bad_pages(entry, views, beside.around),
-                    verified=verifications(entry, views, beside.around, basis.streamed),
-                    unreadable_scan=unreadable_scan(entry, views, beside.around),
-                    unlogged=_unlogged(entry, views),
-                    basis=basis,
-                )
+                found[key] = _facts(entry, own, copies.members[key], beside, basis, views=views)
             found[key] = found[key]._replace(backed_up=backed_up[key])
             if judge is not None and key in judge.due:
                 judge.take(key, found[key], views or derive(entry, basis.life))
     return AllDerived(settings, copies, found, backups)
+
+
+def _facts(
+    entry: Database,
+    own: Tier,
+    member: Member,
+    told: OutsideFacts,
+    basis: _Basis,
+    *,
+    views: Mapping[str, TaskView],
+) -> Derived:
+    return Derived(
+        tier=own,
+        member=member,
+        told=told,
+        views={task: view.summary() for task, view in views.items()},
+        bad_pages=known_bad_pages(entry, views, told.around),
+        restored_pages=restored_bad_pages(entry, views, told.around),
+        verified=verifications(entry, views, told.around, basis.streamed),
+        unreadable_scan=unreadable_scan(entry, views, told.around),
+        unlogged=_unlogged(entry, views),
+        basis=basis,
+    )
 
 
 def _streamed(backups: Mapping[tuple[str, str], Backups]) -> dict[DatabaseKey, Sequence[Stretch]]:

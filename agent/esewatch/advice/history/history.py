@@ -293,11 +293,10 @@ class Gathering(NamedTuple):
         channels = self.channels.get(entry.computer, ())
         instance = state.instances.get(instance_key(entry))
         transitions = list(unpack(entry.transitions))
-        stops = stops_in(entry, transitions, facts.basis.life)
-        scans = scans_of(views)
         heard = self.heard.get(entry.computer, ())
         return History(
             **msgspec.structs.asdict(facts.member),
+            **_of_passes(entry, views, transitions, stops_in(entry, transitions, facts.basis.life)),
             **(_of_instance(instance) if instance is not None else {}),
             ese_instance=label,
             process=entry.process,
@@ -310,18 +309,7 @@ class Gathering(NamedTuple):
             sizes=rollups.sizes(entry.sizes),
             shares_instance=len(beside.attached) if label else 1,
             attached=entry.database in beside.attached or not label,
-            defrag_passes=passes_of(views["defrag"]),
-            defrag_runs=runs(transitions, DEFRAG, stops),
-            defrag_torn=torn_runs(transitions, stops),
-            checksum_passes=scans,
-            scan_runs=runs(transitions, SCANS, stops),
-            marks=marks(transitions, begun(scans)),
-            liveness=liveness(transitions, begun(scans), heard, instance),
-            scan_told=scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
-            engine_threshold=engine_threshold(transitions),
-            failures=_times(transitions, FAILS),
-            failed=failed_tasks(views, entry),
-            aborted=max(_times(transitions, {BROKEN_OFF}), default=None),
+            liveness=liveness(transitions, begun(scans_of(views)), heard, instance),
             backup_spans=_backup_spans(state, entry),
             backed_up=facts.backed_up,
             copy_verdict=entry.copy_verdict,
@@ -373,6 +361,28 @@ def _unread_since(state: State, computer: str) -> float | None:
         for source in state.sources.values()
     )
     return (host.last_heard or None) if behind and host is not None else None
+
+
+def _of_passes(
+    entry: Database,
+    views: Mapping[str, TaskView],
+    transitions: Sequence[Transition],
+    stops: Sequence[float],
+) -> dict[str, Any]:
+    scans = scans_of(views)
+    return {
+        "defrag_passes": passes_of(views["defrag"]),
+        "defrag_runs": runs(transitions, DEFRAG, stops),
+        "defrag_torn": torn_runs(transitions, stops),
+        "checksum_passes": scans,
+        "scan_runs": runs(transitions, SCANS, stops),
+        "marks": marks(transitions, begun(scans)),
+        "scan_told": scan_told(transitions, [passes_of(views[task]) for task in SCANS]),
+        "engine_threshold": engine_threshold(transitions),
+        "failures": _times(transitions, FAILS),
+        "failed": failed_tasks(views, entry),
+        "aborted": max(_times(transitions, {BROKEN_OFF}), default=None),
+    }
 
 
 def _of_instance(instance: Instance) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         found.append((opening.start, opening.end))
         opening = next_opening(window, opening.start)
     starts = [run.start for run in runs]
-    following = [start for start, _ in found[1:]]
+    afters = [*(start for start, _ in found[1:]), opening.start]
     scans = [run for run in history.scan_runs if run.end is not None]
     scanned = [run.start for run in scans]
     completed = _completions(history.defrag_passes)
@@ -71,7 +71,7 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
     scan_ends = _completions(history.checksum_passes)
     backups = backup_spans(history)
     result: list[Used] = []
-    for (start, end), after in zip(found, [*following, opening.start], strict=True):
+    for (start, end), after in zip(found, afters, strict=True):
         early = max(TOLERANCE, MOVED * min(end - start, after - end))
         first, last = (bisect_left(starts, each - early) for each in (start, after))
         mine = runs[first:last]
@@ -85,11 +85,8 @@ def openings_used(history: History, runs: Sequence[Run], since: float, now: floa
         due = time_given(mine, beside, start, end)
         off = None if backup > 0 else _off(mine, due, _tolerance(due, start, end), ends)
         defrag, scan = _Work(mine, due, completed), _Work(beside, end, scan_ends)
-        hindered = backup > 0 and (
-            _stopped(start, defrag, near)
-            or _stopped(start, scan, near)
-            or _waited(start, defrag, near) >= IN_THE_WAY
-        )
+        stopped = backup > 0 and any(_stopped(start, each, near) for each in (defrag, scan))
+        hindered = stopped or (backup > 0 and _waited(start, defrag, near) >= IN_THE_WAY)
         ran = any(run.start < end and _stop(run, end) >= start for run in mine)
         worked = sum(max(0.0, min(due, _stop(run, end)) - max(start, run.start)) for run in mine)
         share = min(1.0, worked / (due - start))

@@ -1,7 +1,7 @@
 """The figures of the status page and of `/api/v1/databases`, most urgent database first, and the
 four numbers at its top. A pure function of (state, settings, now), like the metrics."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -32,6 +32,7 @@ from esewatch.fold.identity.entities import long_paths
 from esewatch.fold.identity.owners import instance_key, instance_label
 from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.state.damage import known_damage
+from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.state import BadPage, Database, Instance, SourceState, State
 
 MAX_LISTED = 100
@@ -215,30 +216,14 @@ def overview(
 
     `advice` are their judgements, as of `now` or shortly before; None: they are judged now. `known`
     is the result of `derived` for the same state, where it is at hand. `moments`: by computer, as
-    of when its databases are shown in place of `now`. `live`: by an agent, not of files that were
-    named.
+    of when its databases are shown in place of `now`. `live`: by an agent, not of named files.
     """
     if advice is None:
         advice = advise(state, settings, now)
     known = known or derived(state, settings)
-    times, blind = moments or {}, blind_computers(state.sources.values())
-    advised = {(each.computer, each.database): each for each in advice}
-    beside = members(state.databases.values(), state.instances)
-    found = {}
-    for key, database in state.databases.items():
-        with leaving_out(key, left_out):
-            found[key] = _figures(
-                database,
-                known.databases[key],
-                _Beside(
-                    state.instances.get(instance_key(database)),
-                    len(beside[instance_key(database)].attached),
-                    blind.get(database.computer, ""),
-                    advised.get(key),
-                ),
-                settings,
-                times.get(database.computer, now),
-            )
+    found = _all_figures(
+        state, settings, now, advice, known, moments=moments or {}, left_out=left_out
+    )
     shown = sorted(
         (key for key, each in found.items() if each.tier != "ignored" or each.bad_pages),
         key=lambda key: _worst_first(found[key]),
@@ -260,17 +245,46 @@ def overview(
         problems=diagnose(state, settings, now, facts, hidden, advice=advice),
         fleet=_fleet(databases, state, settings, live=live),
         heard=last_records(state),
-        checks=tuple(
-            msgspec.structs.replace(
-                each, computer=tidy(each.computer), database=tidy(each.database)
-            )
-            for each in judged_checks(state, settings, now, live=live)
-        ),
+        checks=_checks(judged_checks(state, settings, now, live=live)),
         ignored=len(found) - len(shown),
         dropped=state.databases_dropped - len(too_long),
         long_paths=len(too_long),
         advice=advice,
     )
+
+
+def _checks(judged: Iterable[CheckdbJudgement]) -> tuple[CheckdbJudgement, ...]:
+    return tuple(
+        msgspec.structs.replace(each, computer=tidy(each.computer), database=tidy(each.database))
+        for each in judged
+    )
+
+
+def _all_figures(
+    state: State,
+    settings: Settings,
+    now: float,
+    advice: Iterable[Judgement],
+    known: AllDerived,
+    *,
+    moments: Mapping[str, float],
+    left_out: LeftOut | None,
+) -> dict[DatabaseKey, DatabaseFigures]:
+    blind = blind_computers(state.sources.values())
+    advised = {(each.computer, each.database): each for each in advice}
+    beside = members(state.databases.values(), state.instances)
+    found = {}
+    for key, database in state.databases.items():
+        with leaving_out(key, left_out):
+            around = _Beside(
+                state.instances.get(instance_key(database)),
+                len(beside[instance_key(database)].attached),
+                blind.get(database.computer, ""),
+                advised.get(key),
+            )
+            time = moments.get(database.computer, now)
+            found[key] = _figures(database, known.databases[key], around, settings, time)
+    return found
 
 
 def _fleet(

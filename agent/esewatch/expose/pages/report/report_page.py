@@ -17,7 +17,7 @@ from esewatch.advice.not_judged import never_proven, never_proven_text
 from esewatch.config import Settings
 from esewatch.expose.formatting import as_of, tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
-from esewatch.expose.pages.overview import DatabaseFigures, Summary, overview
+from esewatch.expose.pages.overview import DatabaseFigures, Overview, Summary, overview
 from esewatch.expose.pages.problems.problem import listed_names
 from esewatch.expose.pages.problems.problems import HiddenGroup, grouped
 from esewatch.expose.pages.problems.source_problems import dropped_sentence, long_path_sentence
@@ -213,6 +213,19 @@ def build_report(
     pages = DatabasePages(state, settings, advised, now, known=known, details=details)
     advice = tuple(each for group in advised for each in group.advice)
     view = overview(state, settings, now, advice, known, moments=moments(advised), live=False)
+    return _page(state, settings, now, advised, view=view, pages=pages, read=read)
+
+
+def _page(
+    state: State,
+    settings: Settings,
+    now: float,
+    advised: Sequence[Advised],
+    *,
+    view: Overview,
+    pages: DatabasePages,
+    read: InputFacts,
+) -> ReportPage:
     watched = [each for each in view.databases if each.tier == "watched"]
     others = [each for each in view.databases if each.tier != "watched"]
     rows, times = pages.rows(watched, "watched"), list(pages.times(view.databases))
