@@ -16,6 +16,7 @@ import msgspec
 from bench.text_log import SEED, stores, with_strings
 from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.ese.raw_event import RawEvent
 from tests.support.ese_text import render
 
 _BEGIN = datetime(2026, 1, 2)
@@ -215,15 +216,16 @@ def _any_value(value: object) -> dict[str, Any]:
 
 
 def _own(event: Logged) -> dict[str, Any]:
-    found = event_from_strings(
+    raw = RawEvent(
         provider=event.provider,
         event_id=event.event_id,
-        strings=event.strings,
+        strings=tuple(event.strings),
         time=(event.time - datetime(1970, 1, 1)).total_seconds(),
         computer=event.computer,
         channel="Application",
         record_id=event.record_id,
     )
+    found = event_from_strings(raw)
     assert found is not None
     return msgspec.to_builtins(event_line(found))  # type: ignore[no-any-return]
 

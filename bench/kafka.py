@@ -29,7 +29,7 @@ from esewatch.sources.kafka.changelog import Stamp
 from esewatch.sources.kafka.kafka_source import MESSAGES, WAIT_SECONDS, KafkaSource
 from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import Partition
-from esewatch.sources.logs.formats.event_builder import EventOptions
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.registry import build_source
 from tests.support.kafka import Broker, needed_java
 

@@ -19,6 +19,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, HeaderSeen, Record, Source
 from esewatch.sources.counters.perfmon_csv import perfmon_csv_source
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import event_stream_source
 from tests.support.samples import sample
 
@@ -128,7 +129,11 @@ def judged(folder: Folder, settings: Settings, now: float) -> WindowAdvice:
 def store(tmp_path: Path, pace: Pace, *, counters: bool = True) -> WindowAdvice:
     """The advice on the published store, at noon after the last of its windows."""
     write_events(tmp_path / "events.jsonl", nights(pace.every))
-    sources = [event_stream_source("events", [str(tmp_path / "events.jsonl")], date_order="mdy")]
+    sources = [
+        event_stream_source(
+            "events", [str(tmp_path / "events.jsonl")], EventOptions(date_order="mdy")
+        )
+    ]
     if counters:
         write_counters(tmp_path / "counters.csv", pace)
         sources.append(perfmon_csv_source("counters", [str(tmp_path / "counters.csv")]))
@@ -186,7 +191,7 @@ def test_the_published_pass_alone_is_not_enough_to_say_anything(tmp_path: Path) 
         [(0.0, 700, STORE), (4 * DAY, 703, (*STORE, *figures)), (4.1 * DAY, 721, (*STORE, *scan))],
     )
 
-    folder = folded([event_stream_source("events", [str(path)], date_order="mdy")])
+    folder = folded([event_stream_source("events", [str(path)], EventOptions(date_order="mdy"))])
     advice = judged(folder, Settings(), BEGIN.timestamp() + 5 * DAY)
 
     assert (advice.action, advice.recommended_seconds) == ("insufficient_evidence", None)
@@ -204,7 +209,7 @@ def background(tmp_path: Path, days: float, *, size: int | None, before: bool) -
         lines += [(0.0, 736, active), (took - 1.0, 737, (*active, *done))]
     path = tmp_path / "events.jsonl"
     write_events(path, lines)
-    folder = folded([event_stream_source("events", [str(path)], date_order="mdy")])
+    folder = folded([event_stream_source("events", [str(path)], EventOptions(date_order="mdy"))])
     now = BEGIN.timestamp() + took + days * DAY
     if size is not None:
         seen: list[Record] = [
@@ -246,7 +251,7 @@ def test_a_first_scan_of_a_database_of_unknown_size_that_goes_on_is_late_after_4
 @pytest.mark.parametrize("name", "abc")
 def test_real_domain_controllers_have_no_window(name: str) -> None:
     path = sample(f"csv/get-winevent-directory-service-{name}.csv")
-    source = event_stream_source("events", [str(path)], date_order="mdy")
+    source = event_stream_source("events", [str(path)], EventOptions(date_order="mdy"))
     folder = folded([source])
     state = folder.state
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.kafka import events, rebuilt, renamed
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import EventOptions
 from tests.support.kafka import Broker
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.counters.counter_feeds import feed_of, kind_of
-from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.model import (
     CopyChecked,
     CountersSeen,
@@ -20,6 +19,7 @@ from esewatch.model import (
     SetBackedUp,
     VolumesSeen,
 )
+from tests.support.decoding import event_from_strings
 
 NAMES = (
     *("", " ", "ex01", "EX01.corp.example", "EX02", "b\udcff", "\x00", "\x1b[31m", '"\\\n{}', "%s"),

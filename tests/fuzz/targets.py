@@ -17,17 +17,15 @@ from esefiles.commands.header import header_object, header_text
 from esefiles.pages.header import HEADER_BYTES, Header, parse_header
 from esefiles.pages.layout import PAGE_SIZES
 from esewatch.cli.inputs.command import event_line
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.programs.eseutil import runs
 from esewatch.model import CopyChecked, Coverage, Event, Reading, Record, SourceError
 from esewatch.sources.counters.json_counters import JsonCounters
 from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
 from esewatch.sources.evtx.evtx_source import EvtxSource
-from esewatch.sources.files.follow import Decoder, DecoderFactory
+from esewatch.sources.files.decoder import Decoder, DecoderFactory
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.eseutil_records import Whose, complaints, record_of
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.times import Times
 from esewatch.sources.logs.ntbackup_log import NtbackupDecoder
 from esewatch.sources.logs.sqlserver_errorlog import ErrorlogDecoder
@@ -35,6 +33,7 @@ from tests.fuzz.counter_logs import perfmon_blg
 from tests.fuzz.logs import log
 from tests.fuzz.pages import page
 from tests.fuzz.structures import flush_map, structure
+from tests.support.decoding import event_from_strings, event_from_text
 from tests.support.edb import header_page, sealed_header
 from tests.support.evtx_writer import EvtxWriter
 

@@ -10,6 +10,7 @@ import pytest
 from esewatch.config import Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import event_stream_source
 from tests.hard_histories import MONDAY, numbered, old_store, run
 from tests.oracle.files import json_line, write_evtx
@@ -138,7 +139,7 @@ def test_an_agent_counts_once_what_lies_in_two_files_and_in_a_newer_export_of_on
 ) -> None:
     folder = Folder(State(), Settings())
     folder.open_source("logs", MONDAY)
-    source = event_stream_source("logs", [str(tmp_path / "*.csv")], computer="EX01")
+    source = event_stream_source("logs", [str(tmp_path / "*.csv")], EventOptions(computer="EX01"))
     events = passes(6)
 
     def counted() -> dict[int, int]:

@@ -4,10 +4,10 @@ import pytest
 
 from esewatch.ese.catalogue.event_row import EventRow, Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.fold.channels.deduplication import MOST
 from esewatch.journal.rows import rows_of
 from esewatch.model import Coverage, Event, Record
+from tests.support.decoding import event_from_strings
 from tests.support.each import of_each
 from tests.support.records import DATABASE, DAY, EPOCH, folder_of
 

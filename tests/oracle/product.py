@@ -11,9 +11,7 @@ from unittest import mock
 from esewatch.advice.advise import advise
 from esewatch.advice.history.history import histories
 from esewatch.advice.history.surroundings import surroundings
-from esewatch.config import Settings
-from esewatch.config.files import load
-from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.config import Settings, load
 from esewatch.fold.channels import clock_guard
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
@@ -42,6 +40,7 @@ from tests.oracle.history import (
     Totals,
 )
 from tests.oracle.identity import Computers
+from tests.support.decoding import event_from_strings
 
 SOURCE = "logs"
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from esewatch.model import Batch, Reading, Source, Unreadable
 from esewatch.sources.detect_input import open_inputs
-from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles, OrderKey
+from esewatch.sources.files.decoder import Decoder, Fed, OrderKey
+from esewatch.sources.files.follow import FollowedFiles
 
 
 def open_input(path: str, **asked: Any) -> Source:

@@ -11,7 +11,7 @@ import pytest
 
 from esewatch.config.files import load
 from esewatch.model import Batch, Source, SourceError
-from esewatch.sources.evtx import evtx_file
+from esewatch.sources.evtx import evtx_source
 from esewatch.sources.files import file_search, raw_file
 from esewatch.sources.registry import build_sources
 from tests.sources.file_kinds import FILE_KINDS
@@ -40,7 +40,7 @@ class Barred:
         monkeypatch.setattr(os, "scandir", self._barring(os.scandir))
         monkeypatch.setattr(os, "stat", self._barring(os.stat, itself=False))
         monkeypatch.setattr(os, "lstat", self._barring(os.lstat, itself=False))
-        for module in (file_search, evtx_file):
+        for module in (file_search, evtx_source):
             monkeypatch.setattr(module, "open_raw", self._barring(raw_file.open_raw))
 
     def _why(self, path: object, *, itself: bool = True) -> int:

@@ -1,6 +1,6 @@
 """The records of an event log as the PyPI package `evtx` (Rust) tells them, and as we do.
 
-Both in the shape of `RecordReader`: the fields of the System part and the insertion strings.
+Both in the shape of `RecordReader`: a `RawEvent`.
 """
 
 import io
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import evtx
+from msgspec.structs import astuple
 
-from esewatch.ese.companions.companion_row import Envelope
+from esewatch.ese.raw_event import RawEvent
 from esewatch.sources.evtx.chunks import (
     CHUNK_BYTES,
     CHUNK_HEADER_BYTES,
@@ -24,11 +25,11 @@ from esewatch.sources.evtx.chunks import (
     examine,
     walk,
 )
-from esewatch.sources.evtx.evtx_records import RecordReader
+from esewatch.sources.evtx.evtx_records import LEVELS, RecordReader
 from esewatch.sources.evtx.templates import Templates
-from esewatch.sources.evtx.unfold import LEVELS
 
-Told = tuple[Envelope, tuple[str, ...]]
+Told = tuple[Any, ...]
+"""The fields of a `RawEvent` in their order."""
 _FILE_HEADER = (FILE_MAGIC + struct.pack("<QQQIHHHH", 0, 0, 0, 128, 1, 3, 4096, 1)).ljust(
     FILE_HEADER_BYTES, b"\0"
 )
@@ -79,15 +80,14 @@ def by_ours(path: Path, is_wanted: Callable[[str], bool] = lambda name: True) ->
     found: list[Told] = []
     for chunk in chunks_of(path):
         reader = RecordReader(chunk.data, templates)
-        for head, strings in reader.wanted(offsets_of(chunk), -1):
-            found.append((Envelope(*head), tuple(strings)))
+        found += map(astuple, reader.wanted(offsets_of(chunk), -1))
     return found
 
 
 def _told(event: dict[str, Any]) -> Told:
     system = {name: value for name, value in event["System"].items() if value is not None}
     time = system.get("TimeCreated", {}).get("#attributes", {}).get("SystemTime", "")
-    head = Envelope(
+    raw = RawEvent(
         provider=system.get("Provider", {}).get("#attributes", {}).get("Name", ""),
         event_id=_number(system.get("EventID")) or 0,
         level=LEVELS.get(_number(system.get("Level")) or 0),
@@ -95,8 +95,9 @@ def _told(event: dict[str, Any]) -> Told:
         record_id=_number(system.get("EventRecordID")),
         channel=system.get("Channel", ""),
         computer=system.get("Computer", ""),
+        strings=tuple(_strings(event.get("EventData") or event.get("UserData"))),
     )
-    return head, tuple(_strings(event.get("EventData") or event.get("UserData")))
+    return astuple(raw)
 
 
 def _number(value: Any) -> int | None:

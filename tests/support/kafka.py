@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from esewatch.sources.kafka.client import library
+from esewatch.sources.kafka.brokers import library
 from tests.support.certificates import Pair
 from tests.support.patience import PATIENCE
 from tests.support.ports import free_port

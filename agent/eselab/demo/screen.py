@@ -20,6 +20,7 @@ from esefiles.base.command_line import write_out
 from eselab.demo.stories import FORECAST, STORIES
 from esewatch.ese.dates import iso_time
 from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.ese.raw_event import RawEvent
 
 _ENTER = "\x1b[?1049h\x1b[?25l"
 """The alternate screen, without cursor; _LEAVE brings the previous content back."""
@@ -233,7 +234,7 @@ def _event(line: bytes) -> tuple[datetime, str]:
     system, strings = event["System"], event["EventData"]["Data"]["#text"]
     provider, number = system["Provider"]["#attributes"]["Name"], system["EventID"]
     time = iso_time(system["TimeCreated"]["#attributes"]["SystemTime"])
-    told = event_from_strings(provider=provider, event_id=number, strings=strings)
+    told = event_from_strings(RawEvent(provider, number, strings=tuple(strings)))
     assert told is not None
     name = Path(told.database).stem or told.ese_instance
     what = " ".join(part for part in (told.task, told.stage) if part)

@@ -1,11 +1,11 @@
 """Reading one insertion string: numbers, sizes, dates, the process string `%2`, paths.
 
 A string that is not what its parameter should be gives nothing: the field is absent. So is a number
-beyond 63 bits.
+beyond 63 bits. The parameters of a catalogue row become one prepared function (`prepared`).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -279,3 +279,35 @@ def add_page_number(fields: Fields) -> None:
         page, rest = divmod(offset, size)
         if not rest and page >= 2:
             fields["page_number"] = page - 1
+
+
+RowPlan = Callable[[Sequence[str], DateOrder | None], Fields]
+"""Texts and the order of dates -> fields."""
+
+
+class FieldStep(NamedTuple):
+    """One text becomes one field."""
+
+    place: int
+    name: str
+    writer: Writer
+    digits: bool = False
+    """The text is the number itself: decimal digits, and nothing else."""
+
+
+def prepared(constants: Mapping[str, FieldValue], steps: Sequence[FieldStep]) -> RowPlan:
+    """The function that writes `constants` and the fields of all steps, in their order."""
+    written: Fields = dict(constants)
+    told = tuple((*step, step.writer in PLAIN_NUMBERS) for step in steps)
+
+    def plan(texts: Sequence[str], order: DateOrder | None) -> Fields:
+        fields = written.copy()
+        for place, name, write, digits, plain in told:
+            text = texts[place]
+            if digits or (plain and len(text) <= SHORT_DIGITS and text.isdecimal()):
+                fields[name] = int(text)
+            else:
+                write(fields, name, text, order)
+        return fields
+
+    return plan

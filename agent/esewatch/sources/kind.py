@@ -6,6 +6,8 @@ The settings of an entry are a struct of `config`, which checks all entries and 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from esewatch.config import Settings
 from esewatch.ese.dates import DateOrder
 from esewatch.model import Source
@@ -18,6 +20,33 @@ class RecordSelection(NamedTuple):
     """The events of semantics.md 4 too."""
     ese_only: bool = True
     """Of counters only those that feed a metric."""
+
+
+class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Selection of events, and facts that their inputs lack."""
+
+    providers: tuple[str, ...] = ()
+    """Further event sources of ESE."""
+    computer: str = ""
+    """For records that name none."""
+    timezone: str | None = None
+    """Of times without offset: a name of zoneinfo."""
+    date_order: DateOrder | None = None
+    companions: bool = False
+    """The events of semantics.md 4 too."""
+
+    @classmethod
+    def of(cls, entry: Any, settings: Settings, wanted: RecordSelection) -> "EventOptions":
+        return cls(
+            providers=tuple(settings.providers),
+            computer=entry.computer or "",
+            timezone=getattr(entry, "timezone", None),
+            date_order=getattr(entry, "date_order", None),
+            companions=wanted.companions,
+        )
+
+
+USUAL_OPTIONS = EventOptions()
 
 
 class Described(NamedTuple):

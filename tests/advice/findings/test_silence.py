@@ -8,11 +8,12 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.findings.silence import hearings
-from esewatch.config import Policy, Retired, Settings, WindowsLog
-from esewatch.ese.events.from_strings import event_from_strings
+from esewatch.config import Settings
+from esewatch.config.settings import Policy, Retired, WindowsLog
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import Channel, State
 from esewatch.model import Batch, Event, Heard, Record
+from tests.support.decoding import event_from_strings
 from tests.support.records import DAY, EPOCH, HOUR, event
 
 BEGIN = EPOCH

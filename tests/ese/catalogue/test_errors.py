@@ -3,9 +3,8 @@
 import pytest
 
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import Event, FieldValue
+from tests.support.decoding import event_from_strings, event_from_text
 
 DB = "E:\\MDB06\\priv06.edb"
 LOG = "E:\\Logs\\E0600001A2B.log"

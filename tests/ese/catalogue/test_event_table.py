@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 
-from esewatch.ese.catalogue.event_row import EventRow
-from esewatch.ese.catalogue.event_table import CATALOGUE, Kind
-from esewatch.ese.text.phrases import find_phrase
+from esewatch.ese.catalogue.event_row import EventRow, Kind
+from esewatch.ese.catalogue.event_table import CATALOGUE
+from esewatch.ese.text.english import find_phrase
 from esewatch.model import Level, Stage, Task
 from tests.support.each import of_each
 

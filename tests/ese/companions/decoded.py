@@ -1,8 +1,7 @@
 """Companion events as they are decoded."""
 
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import Event
+from tests.support.decoding import event_from_strings, event_from_text
 
 
 def by_strings(provider: str, event_id: int, *strings: str) -> Event:

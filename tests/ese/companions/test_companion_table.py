@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.ese.companions.companion_table import COMPANIONS
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import FieldValue
 from tests.ese.companions.decoded import by_strings, by_text
+from tests.support.decoding import event_from_strings, event_from_text
 
 STORE = "First Storage Group\\Mailbox Store (SERVER)"
 

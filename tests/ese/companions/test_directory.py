@@ -2,10 +2,9 @@
 
 import pytest
 
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import FieldValue
 from tests.ese.companions.decoded import by_strings, by_text
+from tests.support.decoding import event_from_strings, event_from_text
 
 DOMAIN = "Microsoft-Windows-ActiveDirectory_DomainService"
 LDS = "ADAM [LDS] General"

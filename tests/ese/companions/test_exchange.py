@@ -2,9 +2,8 @@
 
 import pytest
 
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import Event, FieldValue
+from tests.support.decoding import event_from_strings, event_from_text
 
 REPLICATION = "MSExchangeRepl"
 AVAILABILITY = "Microsoft-Exchange-HighAvailability"

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.ese.catalogue.event_table import CATALOGUE, Kind
+from esewatch.ese.catalogue.event_row import Kind
+from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, FieldValue
+from tests.support.decoding import event_from_strings
 from tests.support.samples import sample
 
 PRIV06 = "e:\\MDB06\\priv06.edb"
@@ -280,13 +281,6 @@ def test_what_the_input_says_is_kept() -> None:
         "esent", 12.5, "EX01", "Application", 7,
     )  # fmt: skip
     assert event.level == "warning"
-
-
-def test_elements_that_are_no_strings_are_tolerated() -> None:
-    strings: Any = ["NTDS", 3392, None, "ntds.dit", 5]
-    event = event_from_strings(provider="ESENT", event_id=701, strings=strings)
-    assert event is not None
-    assert (event.database, event.fields) == ("ntds.dit", {"pages_freed": 5})
 
 
 def test_the_real_records_decode() -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esewatch.ese.catalogue.event_table import CATALOGUE, Kind
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
+from esewatch.ese.catalogue.event_row import Kind
+from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.model import Event
+from tests.support.decoding import event_from_strings, event_from_text
 from tests.support.each import of_each
 from tests.support.ese_text import RENDERED, render
 from tests.support.samples import sample

@@ -1,7 +1,7 @@
 """Text in a language that has no phrases."""
 
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import Event
+from tests.support.decoding import event_from_text
 
 
 def read(event_id: int, message: str) -> Event:

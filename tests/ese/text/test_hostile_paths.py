@@ -6,9 +6,8 @@ import pytest
 
 from esewatch.ese.catalogue.event_row import EventRow, Kind, Param
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.ese.events.from_strings import event_from_strings
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.model import Event
+from tests.support.decoding import event_from_strings, event_from_text
 
 PATHS = [
     r"D:\Dr. Who\my data.base\a.edb",

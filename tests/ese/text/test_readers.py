@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.events import from_text
-from esewatch.ese.events.from_text import event_from_text
 from esewatch.ese.text import readers as text_readers
 from esewatch.ese.text.readers import recalled
 from esewatch.model import Event
+from tests.support.decoding import event_from_text
 from tests.support.ese_text import RENDERED, render
 
 HEAD = ("MSExchangeIS", "3392", "SG06: ")

@@ -9,7 +9,6 @@ from esewatch.advice.findings.details import lone_instances
 from esewatch.advice.history.history import as_copy, histories
 from esewatch.advice.history.surroundings import surroundings
 from esewatch.config import Settings
-from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.fold.databases.integrity import known_bad_pages
 from esewatch.fold.databases.page_errors import MAX_FAILURES
 from esewatch.fold.folder import Folder
@@ -17,6 +16,7 @@ from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import Event, HeaderSeen, Record
+from tests.support.decoding import event_from_strings
 from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of
 
 SETTINGS = Settings()

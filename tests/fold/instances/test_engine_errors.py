@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from esewatch.config import DatabaseRule, Settings
-from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.fold.instances.engine_errors import ENGINE_ERRORS, KIND_OF, OF_LOGS, open_errors
 from esewatch.fold.instances.instances import MOUNTED
 from esewatch.fold.state.state import ENGINE_ERROR_KINDS, EngineErrorKind, Instance
 from esewatch.model import Batch, Event
+from tests.support.decoding import event_from_strings
 from tests.support.records import DATABASE, DAY, EPOCH, event, folder_of
 
 LOG = "E:\\MDB06\\E06.log"

@@ -8,6 +8,7 @@ import pytest
 from esewatch.ese.providers import is_ese_provider
 from esewatch.model import Event, SourceError
 from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.kind import EventOptions
 from tests.support.evtx_records import by_evtx, harvest
 from tests.support.figures import record
 
@@ -61,7 +62,7 @@ def test_every_provider_of_a_whole_log_is_found_as_the_bare_parser_finds_it() ->
         seen = by_evtx(path)
         providers = sorted({one.provider for one in seen if one.provider})
         for provider in providers:
-            source = EvtxSource("log", [str(path)], providers=[provider])
+            source = EvtxSource("log", [str(path)], EventOptions(providers=(provider,)))
             found = harvest(source.poll(final=True))
             if found.unreadable:
                 break

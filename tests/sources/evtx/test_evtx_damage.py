@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from esewatch.sources.evtx import evtx_file
+from esewatch.sources.evtx import evtx_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
 from tests.support import evtx_writer
@@ -280,7 +280,7 @@ def test_a_chunk_that_changes_while_it_is_read_is_read_again(
             return data[:9000] + bytes(len(data) - 9000)
         return data
 
-    monkeypatch.setattr(evtx_file, "read_at", torn_once)
+    monkeypatch.setattr(evtx_source, "read_at", torn_once)
     found = read(path)
     assert (found.ids, found.unreadable, len(torn)) == (flat(chunks), [], 1)
 
@@ -303,7 +303,7 @@ def test_a_chunk_the_disk_does_not_give_is_told_once_and_tried_again(
             raise OSError(5, "Input/output error")
         return read_at(raw, offset, size)
 
-    monkeypatch.setattr(evtx_file, "read_at", failing)
+    monkeypatch.setattr(evtx_source, "read_at", failing)
     source = EvtxSource("log", [str(path)])
     first, second = (harvest(source.poll()) for _ in range(2))
     assert (first.ids, told(first)) == (
@@ -344,7 +344,7 @@ def test_what_lies_beyond_the_largest_possible_log_is_told(tmp_path: Path) -> No
     log_of(path, 10)
     with path.open("r+b") as file:
         file.truncate(5 << 30)
-    found = evtx_file.plan(str(path), evtx_file.EvtxFileState())
+    found = evtx_source.plan(str(path), evtx_source.EvtxFileState())
     assert len(found.chunks) == 65_535
     assert found.problem is not None
     assert str(found.problem).endswith(
@@ -391,7 +391,7 @@ def test_a_file_that_may_not_be_read_is_told_once(
             raise PermissionError(13, "Permission denied", path)
         return open_raw(path)
 
-    monkeypatch.setattr(evtx_file, "open_raw", refusing)
+    monkeypatch.setattr(evtx_source, "open_raw", refusing)
     source = EvtxSource("log", [str(tmp_path / "*.evtx")])
     found = harvest(source.poll())
     assert (found.ids, told(found)) == (flat(chunks), [": Permission denied"])
@@ -406,7 +406,7 @@ def test_a_file_that_vanishes_between_match_and_opening_is_no_error(
     def gone(path: str) -> RawFile:
         raise FileNotFoundError(2, "No such file or directory", path)
 
-    monkeypatch.setattr(evtx_file, "open_raw", gone)
+    monkeypatch.setattr(evtx_source, "open_raw", gone)
     (batch,) = EvtxSource("log", [str(tmp_path / "*.evtx")]).poll()
     assert (batch.records, batch.unreadable, batch.caught_up) == ([], [], True)
 

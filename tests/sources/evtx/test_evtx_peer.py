@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
-from esewatch.ese.companions.companion_row import Envelope
+from esewatch.ese.raw_event import RawEvent
 from esewatch.sources.evtx.chunks import chunk_offset
 from esewatch.sources.evtx.evtx_records import RecordReader
 from esewatch.sources.evtx.templates import FAILURES, Templates
@@ -27,6 +28,7 @@ SAMPLES = [
     "deepbluecli-many-events-application.evtx",
     "lab-ec2-dc-application-1.evtx",
 ]
+RECORD_ID = RawEvent.__struct_fields__.index("record_id")
 DAMAGED = "bad-chunk-magic.evtx"
 Row = tuple[str, int, Sequence[str], Layout, str, int]
 
@@ -51,13 +53,12 @@ def both_ways(path: Path) -> tuple[list[Told], list[Told]]:
         reader = RecordReader(chunk.data, templates)
         for at in offsets_of(chunk):
             try:
-                head, strings = reader.careful(at)
-                careful.append((Envelope(*head), tuple(strings)))
+                careful.append(astuple(reader.careful(at)))
                 found = reader.quick(at)
             except FAILURES:
                 continue
             if found is not None:
-                quick.append((Envelope(*found[0]), tuple(found[1])))
+                quick.append(astuple(found))
     return careful, quick
 
 
@@ -79,7 +80,7 @@ def test_a_damaged_real_log_is_read_the_same_in_both_ways() -> None:
     careful, quick = both_ways(path)
     assert quick
     assert set(quick) <= set(careful)
-    whole = {record for record in by_peer(path) if record[0].record_id is not None}
+    whole = {record for record in by_peer(path) if record[RECORD_ID] is not None}
     assert len(whole & set(careful)) > 200
 
 
@@ -126,7 +127,7 @@ def check_edited(path: Path, data: bytes) -> int:
     """Read the log with these edits in both ways; how many records must come out."""
     whole, damaged = event_log(b""), event_log(data)
     path.write_bytes(whole)
-    expected = {head.record_id: (head, strings) for head, strings in by_peer(path)}
+    expected = {record[RECORD_ID]: record for record in by_peer(path)}
     path.write_bytes(damaged)
     careful, quick = both_ways(path)
     assert set(quick) <= set(careful)

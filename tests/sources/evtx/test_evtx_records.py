@@ -10,6 +10,7 @@ import pytest
 from esewatch.sources.evtx.chunks import Chunk, examine
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.kind import EventOptions
 from tests.sources.evtx.test_evtx_damage import reseal
 from tests.support import evtx_writer
 from tests.support.evtx_peer import by_ours, by_peer
@@ -61,7 +62,7 @@ def edited(chunk: Chunk, at: int, value: bytes) -> Chunk:
 
 
 def polled(path: Path, **options: object) -> Harvest:
-    return harvest(EvtxSource("log", [str(path)], **options).poll())  # type: ignore[arg-type]
+    return harvest(EvtxSource("log", [str(path)], EventOptions(**options)).poll())  # type: ignore[arg-type]
 
 
 def test_records_whose_provider_stands_only_in_the_first_ones_template_come_out(
@@ -102,7 +103,7 @@ def test_a_further_provider_is_found_in_any_case(
 ) -> None:
     path = tmp_path / "a.evtx"
     chunk_of(path, [*others(20), Written(logged), *others(20), Written(logged), *others(5)])
-    found = polled(path, providers=[configured])
+    found = polled(path, providers=(configured,))
     assert (found.ids, found.unreadable) == ([21, 42], [])
 
 
@@ -260,7 +261,7 @@ def test_a_template_is_told_apart_from_one_that_only_begins_like_it(tmp_path: Pa
 
 @pytest.mark.slow
 def test_the_memory_for_templates_is_bounded(tmp_path: Path) -> None:
-    decoder = ChunkDecoder(providers=[f"P{n}" for n in range(3000)])
+    decoder = ChunkDecoder(EventOptions(providers=tuple(f"P{n}" for n in range(3000))))
     for number in range(0, 3000, 20):
         path = tmp_path / f"{number}.evtx"
         chunk = chunk_of(path, [Written(f"P{number + n}") for n in range(20)])

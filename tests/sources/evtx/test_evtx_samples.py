@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.kind import EventOptions
 from tests.support.evtx_records import Harvest, by_evtx, by_libevtx, by_python_evtx, harvest
 from tests.support.samples import sample
 
@@ -102,7 +103,7 @@ def test_every_provider_is_found_by_its_name(name: str) -> None:
     assert seen
     for provider in sorted({record.provider for record in seen}):
         events = harvest(
-            EvtxSource("log", [str(path)], providers=[provider]).poll(final=True)
+            EvtxSource("log", [str(path)], EventOptions(providers=(provider,))).poll(final=True)
         ).events
         assert [e.record_id for e in events if e.provider == provider] == [
             record.record_id for record in seen if record.provider == provider
@@ -126,7 +127,9 @@ def test_a_renamed_machine_leaves_no_claim_over_its_chunk() -> None:
 
 def test_a_damaged_log_is_read_and_told_once() -> None:
     path = sample("evtx/bad-chunk-magic.evtx")
-    source = EvtxSource("log", [str(path)], providers=["Microsoft-Windows-Security-Auditing"])
+    source = EvtxSource(
+        "log", [str(path)], EventOptions(providers=("Microsoft-Windows-Security-Auditing",))
+    )
     found = harvest(source.poll(final=True))
     assert {complaint.place for complaint in found.unreadable} == {
         *("chunk 0", "chunk 1", "chunk 6", "chunk 7", "chunk 9", "chunk 10")

@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from esewatch.model import Coverage, SourceError
-from esewatch.sources.evtx import evtx_file, evtx_source
+from esewatch.sources.evtx import evtx_source
 from esewatch.sources.evtx.evtx_source import EvtxSource
+from esewatch.sources.kind import EventOptions
 from tests.support.evtx_records import COMPLETED, DATABASE, START, Harvest, harvest
 from tests.support.evtx_writer import EvtxWriter, chunk_start
 
@@ -21,7 +22,7 @@ HOUR_AGO = -3600
 
 
 def source(*paths: Path | str, **options: object) -> EvtxSource:
-    return EvtxSource("log", [str(path) for path in paths], **options)  # type: ignore[arg-type]
+    return EvtxSource("log", [str(path) for path in paths], EventOptions(**options))  # type: ignore[arg-type]
 
 
 def read(*paths: Path | str, **options: object) -> Harvest:
@@ -92,7 +93,7 @@ def test_only_events_of_ese_providers_come_out(tmp_path: Path) -> None:
         for provider in (*known, "ESET", "Userenv", "MYAPP"):
             log.write(701, COMPLETED, provider=provider, time=START)
     assert [event.provider for event in read(path).events] == known
-    further = read(path, providers=["myapp"]).events
+    further = read(path, providers=("myapp",)).events
     assert [event.provider for event in further] == [*known, "MYAPP"]
 
 
@@ -186,7 +187,7 @@ def test_an_unchanged_file_costs_a_stat(tmp_path: Path, monkeypatch: pytest.Monk
     watched = source(path)
     assert len(harvest(watched.poll()).ids) == 300
     opened: list[str] = []
-    monkeypatch.setattr(evtx_file, "open_raw", opened.append)
+    monkeypatch.setattr(evtx_source, "open_raw", opened.append)
     (batch,) = watched.poll()
     assert (batch.records, batch.positions, batch.caught_up, opened) == ([], {}, True, [])
 

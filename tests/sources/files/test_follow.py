@@ -21,8 +21,9 @@ from esewatch.sources.files import (
     follow,
     raw_file,
 )
+from esewatch.sources.files.decoder import Fed
 from esewatch.sources.files.encodings import Transcoder, detect
-from esewatch.sources.files.follow import Fed, sniff
+from esewatch.sources.files.follow import sniff
 from tests.sources.followed import Clock, Journal, LineDecoder, close_sources, line_source, named
 from tests.support.figures import record
 

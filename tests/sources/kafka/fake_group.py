@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from esewatch.config import Kafka, Settings
-from esewatch.sources.kafka.client import library
+from esewatch.sources.kafka.brokers import library
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.registry import build_source
 

@@ -9,8 +9,8 @@ import pytest
 
 from esewatch.config import Kafka
 from esewatch.model import SourceError
+from esewatch.sources.kafka.brokers import library
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
-from esewatch.sources.kafka.client import library
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from tests.e2e.harness import wait_for
 from tests.e2e.kafka_fleet import all_held

@@ -13,9 +13,8 @@ from esewatch.fold.folder import Folder
 from esewatch.journal import Journal
 from esewatch.model import JournalError, SourceError
 from esewatch.sources.kafka import changelog
-from esewatch.sources.kafka.client import library
+from esewatch.sources.kafka.brokers import CutOffError, library
 from esewatch.sources.kafka.kafka_source import KafkaSource
-from esewatch.sources.kafka.topics import CutOffError
 from esewatch.sources.log_limiter import LINES
 from tests.sources.kafka.fake_group import (
     EmptyConsumer,

@@ -10,15 +10,16 @@ import msgspec
 import pytest
 import yaml
 
-from esewatch.config.files import load
+from esewatch.config import load
+from esewatch.ese.raw_event import RawEvent
 from esewatch.model import Event
 from esewatch.sources.kafka import messages
 from esewatch.sources.kafka.messages import MessageDecoder
-from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
-from esewatch.sources.logs.formats.fields import Found
+from esewatch.sources.kind import EventOptions
+from esewatch.sources.logs.formats.event_builder import Harvest, Maker
 from esewatch.sources.registry import build_source
 from tests.sources.kafka.test_kafka_source import counted, logged
-from tests.sources.logs.formats.json.test_json_lines import made_up
+from tests.sources.logs.formats.test_json_lines import made_up
 from tests.support.campaign import some
 
 NXLOG = (
@@ -186,7 +187,7 @@ def test_a_message_whose_reading_raises_stops_none_of_the_next_ones(
 ) -> None:
     add = Maker.add
 
-    def failing(self: Maker, found: Found, offset: int, harvest: Harvest) -> bool:
+    def failing(self: Maker, found: RawEvent, offset: int, harvest: Harvest) -> bool:
         if found.computer == "EX02":
             raise ZeroDivisionError("a defect")
         return add(self, found, offset, harvest)

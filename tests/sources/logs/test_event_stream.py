@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from esewatch.model import Event, SourceError
 from esewatch.sources.files import follow
 from esewatch.sources.files.decoder import NO_YEAR, NO_ZONE
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import (
     decoder_factory,
     event_stream_source,
     first_time,
     format_of,
 )
-from esewatch.sources.logs.formats.event_builder import EventOptions
 from tests.sources.followed import Journal
 from tests.sources.logs.formats.reading import (
     TEXT_703,
@@ -30,8 +30,8 @@ from tests.sources.logs.formats.reading import (
     read,
     read_in_pieces,
 )
-from tests.sources.logs.formats.test_console import EVENTLOG, WINEVENT, eventlog_row, winevent_row
 from tests.sources.logs.formats.test_csv_events import NAMES, ROW, table
+from tests.sources.logs.formats.test_tables import EVENTLOG, WINEVENT, eventlog_row, winevent_row
 from tests.sources.logs.formats.test_text_events import (
     CLASSIC,
     FORMAT_LIST,
@@ -309,7 +309,7 @@ def test_files_are_followed_and_a_restart_reads_nothing_twice(tmp_path: Path) ->
 
 def test_an_unknown_time_zone_is_an_error_of_the_source() -> None:
     with pytest.raises(SourceError, match="Mars"):
-        event_stream_source("s", ["x"], timezone="Mars/Phobos")
+        event_stream_source("s", ["x"], EventOptions(timezone="Mars/Phobos"))
 
 
 def test_binary_content_is_refused_with_its_path() -> None:
@@ -358,7 +358,7 @@ def test_a_batch_of_events_is_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def polled(path: Path, **options: str) -> tuple[list[float | None], list[str], int]:
     """Times of the events of a file, the remarks on it, and its unreadable pieces."""
-    source = event_stream_source("logs", [str(path)], **options)  # type: ignore[arg-type]
+    source = event_stream_source("logs", [str(path)], EventOptions(**options))  # type: ignore[arg-type]
     batches = list(source.poll(final=True))
     source.close()
     times = [each.time for batch in batches for each in batch.records if isinstance(each, Event)]
@@ -398,7 +398,7 @@ def test_a_file_without_years_that_grows_goes_on_where_it_was(tmp_path: Path) ->
         with path.open("a") as file:
             file.write(f"{day} 06:40:12 ex01 ESE[9]: {TEXT_703}\n")
         os.utime(path, (epoch("2024-01-01T12:00:00"),) * 2)
-        source = event_stream_source("logs", [str(path)], timezone="UTC")
+        source = event_stream_source("logs", [str(path)], EventOptions(timezone="UTC"))
         source.restore(journal.positions)
         for batch in source.poll(final=True):
             journal.commit(batch)

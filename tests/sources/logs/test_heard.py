@@ -16,9 +16,9 @@ from esewatch.fold.state.state import Channel, State
 from esewatch.model import Batch, Heard, Source
 from esewatch.sources.evtx.evtx_source import EvtxSource
 from esewatch.sources.kafka.messages import MessageDecoder
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import event_stream_source
-from esewatch.sources.logs.formats.event_builder import EventOptions
-from esewatch.sources.windows.wevtutil import Output
+from esewatch.sources.windows.windows_log import Output
 from tests.sources.kafka.test_messages import Message
 from tests.support.evtx_writer import EvtxWriter
 

@@ -1,4 +1,4 @@
-"""The page scan of the daemon: real processes that scan databases made for it."""
+"""The page_scan source: windows, positions, crashes, and its scanning process."""
 
 import datetime
 import os
@@ -17,8 +17,8 @@ from esewatch.config import Settings, Window
 from esewatch.model import Event, HeaderSeen, PagesScanned
 from esewatch.sources.files.file_search import FolderScan
 from esewatch.sources.page_scan import page_scan_source
-from esewatch.sources.page_scan.child_process import PROGRAM
-from esewatch.sources.page_scan.due_copies import GONE_SECONDS
+from esewatch.sources.page_scan.copy_passes import GONE_SECONDS
+from esewatch.sources.page_scan.page_scan_source import MAX_CRASHES, PROGRAM, Crashes
 from tests.sources.page_scans import COMPUTER, LABEL, SLOW, SLOWEST, Bench, stamp
 from tests.support.edb import page, write_edb
 
@@ -693,3 +693,46 @@ def test_a_file_of_foreign_bytes_is_a_thousand_bad_pages_and_a_count(make: Make)
     assert (checked.bad, len(checked.bad_pages)) == (3000, 1000)
     assert bench.known().page_scan["bad_pages"] == 3000
     assert len(bench.bad()) >= 1000
+
+
+class Run:
+    """A process as far as the blame goes."""
+
+    def __init__(self, *in_work: str, progressed: bool = False) -> None:
+        self.in_work = list(in_work)
+        self.tasks = dict.fromkeys(in_work)
+        self._progressed = progressed
+
+    def progressed(self, path: str) -> bool:
+        return self._progressed
+
+
+def run(*in_work: str, progressed: bool = False) -> Any:
+    return Run(*in_work, progressed=progressed)
+
+
+def test_a_file_that_was_read_at_a_crash_is_tried_alone_until_it_is_cleared() -> None:
+    crashes = Crashes()
+    assert crashes.suspect(["a", "b"]) is None
+
+    assert crashes.crashed(run("b", "c")) == []
+
+    assert crashes.suspect(["a", "b", "c"]) == "b"
+    crashes.ended_well(run("b"))
+    assert crashes.suspect(["a", "b", "c"]) == "c"
+    assert crashes.suspect(["a", "b"]) is None
+
+
+def test_a_file_at_which_it_crashes_again_and_again_is_guilty() -> None:
+    crashes = Crashes()
+    found = [crashes.crashed(run("a")) for _ in range(MAX_CRASHES)]
+
+    assert found == [[]] * (MAX_CRASHES - 1) + [["a"]]
+    assert crashes.suspect(["a"]) is None
+    assert crashes.in_a_row == MAX_CRASHES
+
+
+def test_crashes_with_progress_between_them_make_no_file_guilty() -> None:
+    crashes = Crashes()
+
+    assert [crashes.crashed(run("a", progressed=True)) for _ in range(10)] == [[]] * 10

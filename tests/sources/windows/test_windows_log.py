@@ -16,11 +16,10 @@ from esewatch.config import Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, Coverage, Event, SourceError
-from esewatch.sources.logs.formats.event_builder import EventOptions
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.process import Child
 from esewatch.sources.windows import windows_log
-from esewatch.sources.windows.wevtutil import Output, bookmark_at, bookmark_id
-from esewatch.sources.windows.windows_log import WindowsLogSource
+from esewatch.sources.windows.windows_log import Output, WindowsLogSource, bookmark_at, bookmark_id
 from tests.sources.windows_programs import WEVTUTIL, Clock, Keeper, event, program
 from tests.support.each import of_each
 

@@ -42,7 +42,7 @@ from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
 from esewatch.fold.state.state import State
 from esewatch.model import ConfigError, EsewatchError, JournalError, SourceError
-from esewatch.sources.kafka.client import library
+from esewatch.sources.kafka.brokers import library
 from esewatch.sources.kafka.partition import every_journal
 
 SECONDS = 10.0

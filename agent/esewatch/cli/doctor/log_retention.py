@@ -26,6 +26,7 @@ from esewatch.sources.evtx.chunks import (
 )
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
+from esewatch.sources.kind import EventOptions
 
 MOST_FILES = 100
 """Files of a source whose length is measured: the youngest."""
@@ -114,7 +115,7 @@ def _coverage(raw: RawFile, number: int, entry: LogFiles) -> Coverage | None:
     chunk = examine(read_at(raw, chunk_offset(number), CHUNK_BYTES))
     if chunk is None:
         return None
-    return ChunkDecoder(computer=entry.computer or "").decode(chunk).coverage
+    return ChunkDecoder(EventOptions(computer=entry.computer or "")).decode(chunk).coverage
 
 
 def longest_passes(state: State) -> dict[str, float]:

@@ -8,9 +8,7 @@ from itertools import chain
 from types import MappingProxyType
 
 from esewatch.ese.catalogue import backup, definitions, integrity, maintenance, recovery, storage
-from esewatch.ese.catalogue.event_row import EventRow, Kind, Param
-
-__all__ = ["CATALOGUE", "EventRow", "Kind", "Param"]
+from esewatch.ese.catalogue.event_row import EventRow
 
 _PARTS: tuple[tuple[EventRow, ...], ...] = (
     maintenance.DEFRAGMENTATION,

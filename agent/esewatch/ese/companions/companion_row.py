@@ -21,30 +21,19 @@ none."""
 LONGEST_NAME = 512
 
 
-class Envelope(NamedTuple):
-    """The data around the strings or the text of a logged event; see `model.Event`."""
-
-    provider: str
-    event_id: int | None
-    time: float | None
-    computer: str
-    channel: str
-    record_id: int | None
-    level: Level | None
-
-
 class CompanionFound(NamedTuple):
-    """The content of a companion: instance and database as named there, fields."""
+    """The content of a companion: fields, instance and database as named there."""
 
-    ese_instance: str
-    database: str
     fields: Fields
+    ese_instance: str = ""
+    database: str = ""
 
 
 class CompanionText(NamedTuple):
     """The text to read: one of strings and text, or both empty."""
 
-    envelope: Envelope
+    computer: str
+    """That of the event."""
     strings: tuple[str, ...]
     text: str
 
@@ -77,7 +66,7 @@ class Companion(NamedTuple):
 
 def nothing_more(_: CompanionText) -> CompanionFound:
     """The id says all that is known."""
-    return CompanionFound("", "", {})
+    return CompanionFound({})
 
 
 def put_text(fields: Fields, name: str, value: str) -> None:

@@ -59,14 +59,14 @@ def _space(told: CompanionText) -> CompanionFound:
     for name, number in zip(("free_bytes", "size_bytes"), numbers, strict=False):
         if (size := bytes_of(number)) is not None:
             fields[name] = size
-    return CompanionFound("", "", fields)
+    return CompanionFound(fields)
 
 
 def _defrag_limit(told: CompanionText) -> CompanionFound:
     """3027: online defragmentation was started with a limit in seconds."""
     match = _DURATION.search(told.text)
     seconds = parse_int(told.strings[0] if told.strings else match[1] if match else "")
-    return CompanionFound("", "", {"limit_seconds": seconds} if seconds is not None else {})
+    return CompanionFound({"limit_seconds": seconds} if seconds is not None else {})
 
 
 def _too_long(told: CompanionText) -> CompanionFound:
@@ -82,14 +82,14 @@ def _too_long(told: CompanionText) -> CompanionFound:
         _put_source(fields, told)
     if number is not None:
         fields["limit_days"] = number
-    return CompanionFound("", "", fields)
+    return CompanionFound(fields)
 
 
 def _lingering(told: CompanionText) -> CompanionFound:
     """1988: the source, from the text."""
     fields: Fields = {}
     _put_source(fields, told)
-    return CompanionFound("", "", fields)
+    return CompanionFound(fields)
 
 
 def _put_source(fields: Fields, told: CompanionText) -> None:
@@ -109,7 +109,7 @@ def _error(told: CompanionText) -> CompanionFound | None:
         fields["internal_id"] = match[1].lower()
     elif len(told.strings) > 2:
         put_name(fields, "internal_id", told.strings[2].lower())
-    return CompanionFound("", "", fields)
+    return CompanionFound(fields)
 
 
 def _code_of_strings(strings: tuple[str, ...]) -> int | None:

@@ -42,7 +42,7 @@ def named(name: str, fields: Fields) -> CompanionFound:
     if 0 < len(name) <= LONGEST_NAME:
         fields["database_name"] = name
     group, separator, _ = name.partition("\\")
-    return CompanionFound(group if separator else "", "", fields)
+    return CompanionFound(fields, group if separator else "")
 
 
 def _white_space(told: CompanionText) -> CompanionFound:
@@ -96,7 +96,7 @@ class _Message:
                 put_text(fields, name, value)
             elif name != "copy":
                 put_name(fields, name, value)
-        return _of_copy(values.get("copy", ""), told.envelope.computer, fields)
+        return _of_copy(values.get("copy", ""), told.computer, fields)
 
 
 def _of_copy(copy: str, computer: str, fields: Fields) -> CompanionFound:
@@ -110,7 +110,7 @@ def _of_copy(copy: str, computer: str, fields: Fields) -> CompanionFound:
         put_name(fields, "server", second)
     else:
         put_name(fields, "copy", copy)
-    return CompanionFound("", "", fields)
+    return CompanionFound(fields)
 
 
 def _of_storage_group(copy: str, computer: str, fields: Fields) -> CompanionFound:
@@ -121,7 +121,7 @@ def _of_storage_group(copy: str, computer: str, fields: Fields) -> CompanionFoun
         return found
     put_name(fields, "server", server)
     put_name(fields, "database_name", group)
-    return CompanionFound(group[:LONGEST_NAME], "", fields)
+    return CompanionFound(fields, group[:LONGEST_NAME])
 
 
 def _same_server(name: str, computer: str) -> bool:
@@ -145,7 +145,7 @@ def _storage_group(told: CompanionText) -> CompanionFound:
         copy, reason = match["copy"], match["reason"]
     fields: Fields = {}
     put_text(fields, "reason", reason)
-    return _of_storage_group(copy, told.envelope.computer, fields)
+    return _of_storage_group(copy, told.computer, fields)
 
 
 def _move(told: CompanionText) -> CompanionFound:
@@ -153,7 +153,7 @@ def _move(told: CompanionText) -> CompanionFound:
     fields: Fields = {}
     if len(told.strings) > 1:
         put_name(fields, "operation", told.strings[0])
-    return CompanionFound("", "", fields)
+    return CompanionFound(fields)
 
 
 def _failed_store(told: CompanionText) -> CompanionFound:
@@ -161,7 +161,7 @@ def _failed_store(told: CompanionText) -> CompanionFound:
     fields: Fields = {}
     if match := _FAILED_DATABASE.search(told.words):
         put_name(fields, "database_name", match[1])
-    return CompanionFound("", "", fields)
+    return CompanionFound(fields)
 
 
 def _by_words(told: CompanionText) -> CompanionFound | None:

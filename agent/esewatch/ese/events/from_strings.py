@@ -5,32 +5,31 @@ sizes bytes, page numbers and counts integers; a parameter that is missing or no
 readable is an absent field, further parameters are ignored.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from esewatch.ese.catalogue.event_row import EventRow, Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.ese.companions.companion_table import Envelope, companion_event
+from esewatch.ese.companions.companion_table import companion_event
 from esewatch.ese.dates import DateOrder
 from esewatch.ese.providers import is_ese_provider
-from esewatch.ese.row_plan import FieldStep, RowPlan, prepared
+from esewatch.ese.raw_event import RawEvent
 from esewatch.ese.strings import (
     WRITERS,
     Fields,
+    FieldStep,
+    RowPlan,
     add_page_number,
     is_database_path,
     parse_instance,
     parse_path,
     parse_process,
+    prepared,
 )
-from esewatch.ese.text.shapes import SHAPED, fields_of_shapes
-from esewatch.ese.text.text_paths import named_database
+from esewatch.ese.text.shapes import SHAPED, fields_of_shapes, named_database
 from esewatch.model import Event, Level, Stage, Task
 
 Strings = tuple[str, ...]
-Around = tuple[str, int, float | None, str, str, int | None, Level | None]
-"""The data of an `Envelope`, with an id for sure."""
 
 _OWN_MESSAGES = frozenset({"ese backup"})
 """Those whose ids are not of the engine's table: there 905 is a registration, 907 a method."""
@@ -181,15 +180,21 @@ def logged_process(
     return (frame.state, frame.version) if frame is not None else ("", "")
 
 
-def event_of_strings(
-    around: Around, strings: Strings, extra_providers: Strings, date_order: DateOrder | None
+def event_from_strings(
+    raw: RawEvent, extra_providers: Strings = (), date_order: DateOrder | None = None
 ) -> Event | None:
-    """The same as `event_from_strings`, of strings that are texts for sure."""
-    provider, event_id, time, computer, channel, record_id, level = around
+    """The event of the strings and the id of `raw`; None if not from ESE.
+
+    An unknown id of an ESE provider keeps its strings and has no fields. Without `level` the event
+    has the severity of the catalogue. Companions of other providers (semantics.md 4) come out with
+    `companion` set.
+    """
+    provider, event_id, strings = raw.provider, raw.event_id, raw.strings
+    assert event_id is not None
     key = (provider, event_id, strings[:3], extra_providers)
     frame = _frames.get(key) or _frame(key)
     if frame is None:
-        return companion_event(Envelope(*around), strings, "")
+        return companion_event(raw, strings, "")
     usual, task, stage, process, state, version, instance, known, plan = frame
     database: str
     fields: Fields
@@ -207,31 +212,6 @@ def event_of_strings(
     else:
         database, fields = _without_positions(event_id, strings) if known else ("", {})
     return Event(
-        event_id, provider, time, computer, channel, record_id, level or usual, process, state,
-        version, instance, database, task, stage, fields, strings,
+        event_id, provider, raw.time, raw.computer, raw.channel, raw.record_id, raw.level or usual,
+        process, state, version, instance, database, task, stage, fields, strings,
     )  # fmt: skip
-
-
-def event_from_strings(
-    *,
-    provider: str,
-    event_id: int,
-    strings: Sequence[str],
-    time: float | None = None,
-    computer: str = "",
-    channel: str = "",
-    record_id: int | None = None,
-    level: Level | None = None,
-    extra_providers: Sequence[str] = (),
-    date_order: DateOrder | None = None,
-) -> Event | None:
-    """The event with these insertion strings (`strings[0]` is `%1`); None if not from ESE.
-
-    `time` is epoch seconds. An unknown id of an ESE provider keeps its strings and
-    has no fields. Without `level` the event has the severity of the catalogue.
-    Companions of other providers (semantics.md 4) come out with `companion` set.
-    """
-    around = (provider, event_id, time, computer, channel, record_id, level)
-    # JSON may hold numbers and null in the place of strings.
-    parts = tuple("" if part is None else str(part) for part in strings)
-    return event_of_strings(around, parts, tuple(extra_providers), date_order)

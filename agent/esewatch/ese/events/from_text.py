@@ -4,29 +4,95 @@ English texts are recognised by short key phrases and give the same fields as th
 other languages only process, instance, the database and, for page and I/O errors, what numbers tell
 by their shape is taken: languages order other numbers as they like. Of the text of 735 the
 free-space values are never taken: the message table prints wrong ones.
+
+Some tools join the strings into one text: `, ` (EvtxECmd, Format-List), `; ` (Server 2003, Zabbix's
+agent), `', '` (Get-EventLog), `|` (LogParser). A value may contain what joins them; it is put
+together again where only one way gives numbers for all parameters that are numbers.
 """
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from esewatch.ese.catalogue.event_row import EventRow
+from msgspec.structs import replace
+
+from esewatch.ese.catalogue.event_row import EventRow, Kind, Param
 from esewatch.ese.catalogue.event_table import CATALOGUE
-from esewatch.ese.companions.companion_table import Envelope, companion_event
+from esewatch.ese.companions.companion_table import companion_event
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import Around, event_of_strings, row_of
-from esewatch.ese.events.joined import split_joined
+from esewatch.ese.events.from_strings import event_from_strings, row_of
 from esewatch.ese.providers import is_ese_provider
-from esewatch.ese.strings import Fields, lowered, parse_process
-from esewatch.ese.text.hints import fields_of_values, places_of
-from esewatch.ese.text.phrases import LONGEST_TEXT, find_phrase, folded, has_phrases, uncut
+from esewatch.ese.raw_event import RawEvent
+from esewatch.ese.strings import Fields, lowered, parse_int, parse_process
+from esewatch.ese.text.english import (
+    LONGEST_TEXT,
+    fields_of_values,
+    find_phrase,
+    folded,
+    has_phrases,
+    places_of,
+    uncut,
+)
 from esewatch.ese.text.readers import recalled, remember
-from esewatch.ese.text.shapes import SHAPED, fields_of_shapes
-from esewatch.ese.text.text_paths import named_database
+from esewatch.ese.text.shapes import SHAPED, fields_of_shapes, named_database
 from esewatch.model import Event, Level
 
-__all__ = ["event_from_text", "find_phrase"]
+_JOINED = re.compile(
+    r"[\s{\[('\"]*(?:[^\s'\"(,;|][^'\"(;|\n]{0,198}?)(?P<between>['\"]?\s?[,;|]\s?['\"]?)"
+    r"\d{1,10}(?:,[A-Z-],\d{1,20}(?:,[\d.]{1,32})?)?(?P=between)"
+)
+_EDGES = " \t\r\n{}'\""
+_BRACKETS = {"[": "]", "(": ")"}
+_NUMBERS = frozenset({Kind.INT, Kind.SIGNED, Kind.VERSION, Kind.ERROR, Kind.EXPECTED_PAGE})
+_WORDS = frozenset({Kind.DATABASE, Kind.FILE, Kind.TEXT, Kind.DATE})
+_HEAD = 3
+_LONGEST = 16_384
+
+
+def split_joined(text: str, event_id: int | None) -> tuple[str, ...]:
+    """The strings in `text`; empty where it is no such text."""
+    match = _JOINED.match(text) if len(text) <= _LONGEST else None
+    if match is None:
+        return ()
+    between = match["between"]
+    whole = text.strip().removesuffix(".").strip(_EDGES)
+    if text.lstrip()[:1] in _BRACKETS and whole[-1:] == _BRACKETS[text.lstrip()[:1]]:
+        whole = whole[1:-1].strip(_EDGES)
+    parts = [part.strip() for part in whole.split(between)]
+    row = CATALOGUE.get(event_id) if event_id is not None else None
+    if row is None:
+        return tuple(parts)
+    head, rest = parts[:_HEAD], parts[_HEAD:]
+    if len(head) == _HEAD and head[2] and not head[2].endswith(":"):
+        head, rest = [*head[:2], ""], [head[2], *rest]
+    ways = _ways(rest, row.params, between)
+    return (*head, *ways[0]) if len(ways) == 1 else ()
+
+
+def _ways(rest: list[str], params: tuple[Param, ...], between: str) -> list[list[str]]:
+    """The ways to put `rest` together to one string for each parameter."""
+    for at, param in enumerate(params):
+        if param.kind is Kind.STATS and between == ", " and at + 1 < len(rest):
+            rest = [*rest[:at], between.join(rest[at : at + 2]), *rest[at + 2 :]]
+    more = len(rest) - len(params)
+    if more <= 0 or not params:
+        return [rest] if _fits(rest, params) else []
+    places = [at for at, param in enumerate(params) if param.kind in _WORDS]
+    found = []
+    for at in places:
+        way = [*rest[:at], between.join(rest[at : at + more + 1]), *rest[at + more + 1 :]]
+        if _fits(way, params):
+            found.append(way)
+    # Newer engines log more strings than the table has.
+    return found or ([rest] if _fits(rest, params) else [])
+
+
+def _fits(rest: list[str], params: tuple[Param, ...]) -> bool:
+    return all(
+        param.kind not in _NUMBERS or not value or parse_int(value) is not None
+        for value, param in zip(rest, params, strict=False)
+    )
+
 
 _PID = r"\d{1,10}(?:,[A-Z-],\d{1,20}(?:,[\d.]{1,32})?)?"
 _PREFIX = re.compile(rf"\s*(\S.{{0,199}}?)\s+\(({_PID}|PID)\)\s+(.*)", re.DOTALL)
@@ -212,23 +278,14 @@ def _fields(told: _Told) -> tuple[str, Fields]:
     return database, fields
 
 
-def _from_list(
-    text: str,
-    listed: tuple[str, ...],
-    envelope: Envelope,
-    extra_providers: Sequence[str],
-    date_order: DateOrder | None,
-) -> Event | None:
+def _listed_event(raw: RawEvent, text: str, listed: tuple[str, ...]) -> RawEvent | None:
     """The event of a description that could not be found; it may name its own id and source."""
     named = _NAMED.search(text)
-    event_id = envelope.event_id
-    if event_id is None and named:
-        event_id = int(named[1])
+    event_id = int(named[1]) if raw.event_id is None and named else raw.event_id
     if event_id is None:
         return None
-    provider = envelope.provider or ((named[2] or named[3]).strip() if named else "")
-    around = (provider, event_id, *envelope[2:])
-    return event_of_strings(around, listed, tuple(extra_providers), date_order)
+    provider = raw.provider or ((named[2] or named[3]).strip() if named else "")
+    return replace(raw, provider=provider, event_id=event_id, strings=listed)
 
 
 def _joined(text: str) -> str:
@@ -240,10 +297,10 @@ def _joined(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def text_frame(around: Around, head: str) -> TextFrame | None:
-    """The frame of texts of an ESE provider that begin with `head`, `who (pid`, and `) `. None
-    where their event depends on more than this. Of `around` time and record id are of each."""
-    provider, event_id, _, computer, channel, _, level = around
+def text_frame(about: tuple[str, int, str, str, Level | None], head: str) -> TextFrame | None:
+    """The frame of texts that begin with `head`, `who (pid`, and `) `, of an ESE provider, id,
+    computer, channel and level. None where their event depends on more than this."""
+    provider, event_id, computer, channel, level = about
     process, row = _process(head), row_of(provider, event_id)
     if process is None or row is None or not head.isprintable():
         return None
@@ -274,39 +331,30 @@ def event_in_frame(
 
 
 def event_from_text(
-    *,
-    message: str,
-    provider: str = "",
-    event_id: int | None = None,
-    time: float | None = None,
-    computer: str = "",
-    channel: str = "",
-    record_id: int | None = None,
-    level: Level | None = None,
-    extra_providers: Sequence[str] = (),
-    date_order: DateOrder | None = None,
+    raw: RawEvent, extra_providers: tuple[str, ...] = (), date_order: DateOrder | None = None
 ) -> Event | None:
-    """The event that this rendered text shows; None if it is not from ESE.
+    """The event that the rendered text of `raw` shows; None if it is not from ESE.
 
-    Without `event_id` the key phrases tell it. Without `provider` prefix and phrases must agree
-    with `event_id`; it is then the usual one of the process. Strings that stand for a missing
-    description are decoded. Words that are not those of the event: `strings == (message,)`.
+    Without an id the key phrases tell it. Without a provider prefix and phrases must agree with the
+    id; it is then the usual one of the process. Strings that stand for a missing description are
+    decoded. Words that are not those of the event: `strings == (message,)`.
     """
-    text = _joined(message[:LONGEST_TEXT])
-    envelope = Envelope(provider, event_id, time, computer, channel, record_id, level)
-    if provider and not is_ese_provider(provider, extra_providers):
-        return companion_event(envelope, (), text)
+    text = _joined(raw.message[:LONGEST_TEXT])
+    if raw.provider and not is_ese_provider(raw.provider, extra_providers):
+        return companion_event(raw, (), text)
     process, rest = _opening(text)
-    if not process.process and (listed := _listed(message[:LONGEST_TEXT], event_id)):
-        return _from_list(text, listed, envelope, extra_providers, date_order)
-    told = _told(event_id, process, rest, date_order)
-    if told is None or not (provider or (process.process and told.known)):
+    if not process.process and (listed := _listed(raw.message[:LONGEST_TEXT], raw.event_id)):
+        whole = _listed_event(raw, text, listed)
+        return event_from_strings(whole, extra_providers, date_order) if whole else None
+    told = _told(raw.event_id, process, rest, date_order)
+    if told is None or not (raw.provider or (process.process and told.known)):
         return None
-    row = _row(provider, told)
+    row = _row(raw.provider, told)
     database, fields = _fields(told) if row else ("", {})
     return Event(
-        told.event_id, provider or _guessed_provider(process.process, told.instance), time,
-        computer, channel, record_id, level or (row.level if row else None), process.process,
-        process.state, process.version, told.instance, database, row.task if row else None,
-        row.stage if row else None, fields, () if told.known and row else (message,),
+        told.event_id, raw.provider or _guessed_provider(process.process, told.instance), raw.time,
+        raw.computer, raw.channel, raw.record_id, raw.level or (row.level if row else None),
+        process.process, process.state, process.version, told.instance, database,
+        row.task if row else None, row.stage if row else None, fields,
+        () if told.known and row else (raw.message,),
     )  # fmt: skip

@@ -16,9 +16,8 @@ from typing import NamedTuple
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.row_plan import FieldStep, RowPlan, prepared
-from esewatch.ese.strings import GROUPS, Fields, add_page_number
-from esewatch.ese.text.hints import Finder, HintPlace, database_of
+from esewatch.ese.strings import GROUPS, Fields, FieldStep, RowPlan, add_page_number, prepared
+from esewatch.ese.text.english import Finder, HintPlace, database_of
 
 _LONGEST = 1024
 _READERS = 8

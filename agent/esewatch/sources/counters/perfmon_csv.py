@@ -24,8 +24,8 @@ from esewatch.sources.counters.perfmon_header import (
     is_header,
     read_header,
 )
-from esewatch.sources.files.decoder import NO_ZONE
-from esewatch.sources.files.follow import Decoder, Fed, FollowedFiles
+from esewatch.sources.files.decoder import NO_ZONE, Decoder, Fed
+from esewatch.sources.files.follow import FollowedFiles
 from esewatch.sources.kind import Described, RecordSelection
 
 _LONGEST_CELL = 40

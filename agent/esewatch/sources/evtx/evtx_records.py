@@ -2,32 +2,226 @@
 
 import contextlib
 import struct
-from collections.abc import Collection, Iterable, Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 import msgspec
 
-from esewatch.ese.companions.companion_row import Envelope
 from esewatch.ese.companions.companion_table import PROVIDER_WORDS
-from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import Around, event_of_strings
+from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.providers import is_ese_provider
-from esewatch.model import Coverage, Event, Heard
-from esewatch.sources.evtx.binxml import INSTANCE_HEADER_BYTES
-from esewatch.sources.evtx.chunks import CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, salvage, walk
-from esewatch.sources.evtx.shapes import VALUES
-from esewatch.sources.evtx.templates import FAILURES, Definitions, Template, Templates, why
-from esewatch.sources.evtx.unfold import LEVELS, Unfolder
-from esewatch.sources.evtx.values import (
+from esewatch.ese.raw_event import RawEvent
+from esewatch.model import Coverage, Event, Heard, Level
+from esewatch.sources.evtx.binxml import (
     BINXML,
+    INSTANCE_HEADER_BYTES,
     STRING,
     STRINGS,
+    BinXmlParser,
+    Content,
+    Element,
+    TemplateInstance,
+    TemplateSlot,
+    TemplateValue,
+    integer_of,
+    parsed_time,
     seconds_of,
     strings_of,
     text_of,
     texts_of,
+    time_of,
 )
-from esewatch.sources.files.heard_times import HOUR, HeardTimes
+from esewatch.sources.evtx.chunks import CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, salvage, walk
+from esewatch.sources.evtx.templates import (
+    BYTES,
+    FAILURES,
+    STRING_HOLDERS,
+    VALUES,
+    Definitions,
+    Template,
+    Templates,
+    why,
+)
+from esewatch.sources.files.record_times import HOUR, HeardTimes
+from esewatch.sources.kind import USUAL_OPTIONS, EventOptions
+
+LEVELS: Final[Mapping[int | None, Level]] = {
+    0: "information",
+    1: "critical",
+    2: "error",
+    3: "warning",
+    4: "information",
+    5: "verbose",
+}
+_RECORD_MOST: Final = 1 << 18
+_CHUNK_MOST: Final = 1 << 21
+"""Characters and parts that one record, and all records of a chunk, can unfold to. 64 KiB hold far
+less; a crafted template can repeat a value a thousand times."""
+_DEEPEST: Final = 16
+
+
+class ElementView(NamedTuple):
+    """An element, the values that go into its slots, and how deep it lies."""
+
+    element: Element
+    values: list[TemplateValue]
+    depth: int
+
+
+class Unfolder:
+    """Reads the records of one chunk. Raises one of `FAILURES` where one is damaged."""
+
+    def __init__(self, data: bytes, definitions: Definitions) -> None:
+        self._data = data
+        self._definitions = definitions
+        self._record_room = 0
+        self._chunk_room = _CHUNK_MOST
+
+    def event(self, at: int) -> dict[str, ElementView]:
+        """The parts by name of the event whose record has its content at `at`."""
+        self._record_room = _RECORD_MOST
+        view = self._root(BinXmlParser(self._data, self._definitions.names, at), 0)
+        parts = {} if view is None else self._parts(view)
+        if view is None or view.element.name != "Event" or "System" not in parts:
+            raise ValueError("not an event")
+        return parts
+
+    def head(self, event: Mapping[str, ElementView]) -> RawEvent:
+        """The fields of the System part; id, time and computer stand in each that is whole."""
+        parts = self._parts(event["System"])
+        if not {"EventID", "TimeCreated", "Computer"} <= parts.keys():
+            raise ValueError("an event without id, time or computer")
+        return RawEvent(
+            self._attribute(parts.get("Provider"), "Name"),
+            self._integer(parts.get("EventID")) or 0,
+            self._time(parts.get("TimeCreated")),
+            self._text_in(parts.get("Computer")),
+            self._text_in(parts.get("Channel")),
+            self._integer(parts.get("EventRecordID")),
+            LEVELS.get(self._integer(parts.get("Level")) or 0),
+        )
+
+    def strings(self, event: Mapping[str, ElementView]) -> list[str]:
+        """The insertion strings in their order; an empty one keeps its place."""
+        for name in STRING_HOLDERS:
+            strings = self._strings(event[name]) if name in event else []
+            if strings:
+                return strings
+        return []
+
+    def _strings(self, view: ElementView) -> list[str]:
+        """The texts of the innermost elements, bytes left out."""
+        children = self._children(view)
+        if children:
+            inner = (child for child in children if child.element.name != BYTES)
+            return [text for child in inner for text in self._strings(child)]
+        element = view.element
+        if element.content:
+            return self._items(element.content, view.values)
+        # What has only attributes holds no string, unless it is named as one.
+        holds = element.name == "Data" or (
+            not element.attributes and element.name not in STRING_HOLDERS
+        )
+        return [""] if holds else []
+
+    def _items(self, content: Content, values: list[TemplateValue]) -> list[str]:
+        """The text of an element; of one that holds an array alone, each of its items."""
+        value = self._only_value(content, values)
+        return [self._text(content, values)] if value is None else texts_of(*value)
+
+    def _root(self, parser: BinXmlParser, depth: int) -> ElementView | None:
+        found = parser.fragment()
+        if isinstance(found, TemplateInstance):
+            return ElementView(self._definitions[found.definition].root, found.values, depth)
+        return None if found is None else ElementView(found, [], depth)
+
+    def _children(self, view: ElementView) -> list[ElementView]:
+        """The elements in an element, those within its values too."""
+        if view.depth == _DEEPEST:
+            raise ValueError(f"values within each other deeper than {_DEEPEST}")
+        found = []
+        for part in view.element.content:
+            self._spend(1)
+            if isinstance(part, Element):
+                found.append(ElementView(part, view.values, view.depth))
+            elif isinstance(part, TemplateSlot) and part.number < len(view.values):
+                kind, start, end = view.values[part.number]
+                if kind == BINXML and start < end:
+                    parser = BinXmlParser(self._data, self._definitions.names, start)
+                    child = self._root(parser, view.depth + 1)
+                    if child is not None:
+                        found.append(child)
+        return found
+
+    def _parts(self, view: ElementView) -> dict[str, ElementView]:
+        """The elements in an element by name, of two the first."""
+        parts: dict[str, ElementView] = {}
+        for child in self._children(view):
+            parts.setdefault(child.element.name, child)
+        return parts
+
+    def _text(self, content: Content, values: list[TemplateValue]) -> str:
+        texts = []
+        for part in content:
+            if isinstance(part, TemplateSlot) and part.number < len(values):
+                texts.append(text_of(*self._value(values[part.number])))
+            elif isinstance(part, str):
+                self._spend(1 + len(part))
+                texts.append(part)
+        return "".join(texts)
+
+    def _spend(self, amount: int) -> None:
+        """Count what a record unfolds to. Raises ValueError when it is beyond all measure."""
+        self._record_room -= amount
+        self._chunk_room -= amount
+        if self._record_room < 0 or self._chunk_room < 0:
+            raise ValueError(f"a record that unfolds to more than {_RECORD_MOST} characters")
+
+    def _value(self, value: TemplateValue) -> tuple[int, bytes]:
+        kind, start, end = value
+        if end > len(self._data):
+            raise ValueError("a value that reaches beyond the chunk")
+        self._spend(1 + end - start)
+        return kind, self._data[start:end]
+
+    def _only_value(
+        self, content: Content, values: list[TemplateValue]
+    ) -> tuple[int, bytes] | None:
+        """The value that is all of the content, None if it is not one value."""
+        if (
+            len(content) == 1
+            and isinstance(content[0], TemplateSlot)
+            and content[0].number < len(values)
+        ):
+            return self._value(values[content[0].number])
+        return None
+
+    def _integer(self, view: ElementView | None) -> int | None:
+        if view is None:
+            return None
+        value = self._only_value(view.element.content, view.values)
+        if value is not None:
+            return integer_of(*value)
+        text = self._text(view.element.content, view.values)
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+    def _time(self, view: ElementView | None) -> float | None:
+        if view is None:
+            return None
+        parts = dict(view.element.attributes).get("SystemTime", ())
+        value = self._only_value(parts, view.values)
+        if value is not None:
+            return time_of(*value)
+        return parsed_time(self._text(parts, view.values))
+
+    def _attribute(self, view: ElementView | None, name: str) -> str:
+        if view is None:
+            return ""
+        return self._text(dict(view.element.attributes).get(name, ()), view.values)
+
+    def _text_in(self, view: ElementView | None) -> str:
+        return "" if view is None else self._text(view.element.content, view.values)
+
 
 _CONTENT: Final = 24
 """Offset in a record at which its content begins."""
@@ -62,28 +256,28 @@ class RecordReader:
         self._definitions = Definitions(data, templates)
         self._unfolder = Unfolder(data, self._definitions)
 
-    def wanted(self, offsets: list[int], after: int) -> Iterator[tuple[Around, list[str]]]:
-        """Fields and strings of the records at `offsets` whose id is greater than `after`."""
+    def wanted(self, offsets: list[int], after: int) -> Iterator[RawEvent]:
+        """The records at `offsets` whose id is greater than `after`."""
         data, definitions, begin_of = self._data, self._definitions, _BEGIN.unpack_from
         for at in offsets:
             try:
                 size, record_id, begin, definition = begin_of(data, at + 4)
                 if record_id <= after:
                     continue
-                found, wanted = None, False
+                raw, wanted = None, False
                 if begin == _TEMPLATE_INSTANCE:
                     template = definitions[definition]
                     if template.unwanted:
                         self.others.append(at)
                         continue
                     wanted = template.wanted
-                    found = self._quick(at, size, template, definition)
-                found = found or self.careful(at)
+                    raw = self._quick(at, size, template, definition)
+                raw = raw or self.careful(at)
             except FAILURES as error:
                 self.failures.append(f"record at offset {at}: {why(error)}")
             else:
-                if wanted or self._is_wanted(found[0][0]):
-                    yield found
+                if wanted or self._is_wanted(raw.provider):
+                    yield raw
                 else:
                     self.others.append(at)
 
@@ -91,27 +285,25 @@ class RecordReader:
         """The time before the content of a record."""
         return seconds_of(*_LOGGED.unpack_from(self._data, at + 16))
 
-    def head(self, at: int) -> Envelope:
+    def head(self, at: int) -> RawEvent:
         """The fields of a record. Raises one of `FAILURES` where it is damaged, as the next two."""
-        found = self.quick(at)
-        around = found[0] if found else self._unfolder.head(self._unfolder.event(at + _CONTENT))
-        return Envelope(*around)
+        return self.quick(at) or self._unfolder.head(self._unfolder.event(at + _CONTENT))
 
-    def quick(self, at: int) -> tuple[Around, list[str]] | None:
-        """Fields and strings of a usual record of a wanted provider; None of another."""
+    def quick(self, at: int) -> RawEvent | None:
+        """A usual record, with its strings where its provider is wanted; None of another."""
         size, _, begin, definition = _BEGIN.unpack_from(self._data, at + 4)
         if begin != _TEMPLATE_INSTANCE:
             return None
         return self._quick(at, size, self._definitions[definition], definition)
 
-    def careful(self, at: int) -> tuple[Around, list[str]]:
-        """Fields and strings of any record."""
+    def careful(self, at: int) -> RawEvent:
+        """Any record."""
         event = self._unfolder.event(at + _CONTENT)
-        return self._unfolder.head(event), self._unfolder.strings(event)
+        raw = self._unfolder.head(event)
+        raw.strings = tuple(self._unfolder.strings(event))
+        return raw
 
-    def _quick(
-        self, at: int, size: int, template: Template, definition: int
-    ) -> tuple[Around, list[str]] | None:
+    def _quick(self, at: int, size: int, template: Template, definition: int) -> RawEvent | None:
         shape = template.head
         if shape is None:
             return None
@@ -133,11 +325,11 @@ class RecordReader:
         if computer is None:
             computer = text_of(STRING, machine)
         time = seconds_of(ticks)
-        head = (provider, event_id, time, computer, channel, record_id, LEVELS.get(level))
+        head = RawEvent(provider, event_id, time, computer, channel, record_id, LEVELS.get(level))
         if length and kind != BINXML:
             return None
         if not (length and (template.wanted or self._is_wanted(provider))):
-            return head, []
+            return head
         place += layout.size - VALUES.size
         if begin != _TEMPLATE_INSTANCE:
             if begin[0] != _TEMPLATE_INSTANCE[-1]:
@@ -154,9 +346,13 @@ class RecordReader:
         if first_kind == STRINGS and slots == _ALL_IN_ONE:
             start = place + 4 + 4 * count
             behind = start + first
-            return (head, strings_of(data[start:behind])) if behind <= at + size else None
-        strings = self._strings(slots, place, count, at + size)
-        return None if strings is None else (head, strings)
+            strings = strings_of(data[start:behind]) if behind <= at + size else None
+        else:
+            strings = self._strings(slots, place, count, at + size)
+        if strings is None:
+            return None
+        head.strings = tuple(strings)
+        return head
 
     def _strings(self, slots: tuple[int, ...], at: int, count: int, end: int) -> list[str] | None:
         """The texts of these of the `count` values at `at`; None when they reach beyond `end`."""
@@ -188,25 +384,11 @@ class Decoded(msgspec.Struct):
 
 
 class ChunkDecoder:
-    """Decodes chunks; remembers their templates.
+    """Decodes chunks; remembers their templates. The order of dates is that of dates in strings."""
 
-    `providers` are further event sources of ESE, `companions` asks for the events of semantics.md 4
-    too, `computer` stands in where a record names none.
-    """
-
-    def __init__(
-        self,
-        *,
-        providers: Collection[str] = (),
-        companions: bool = False,
-        date_order: DateOrder | None = None,
-        computer: str = "",
-    ) -> None:
-        self._providers = tuple(providers)
-        self._companions = companions
-        self._date_order = date_order
-        self._computer = computer
-        self._words = tuple(word.lower() for word in PROVIDER_WORDS) if companions else ()
+    def __init__(self, options: EventOptions = USUAL_OPTIONS) -> None:
+        self._options = options
+        self._words = [word.lower() for word in PROVIDER_WORDS if options.companions]
         self._templates = Templates(self._is_wanted)
 
     def decode(self, chunk: Chunk, *, after: int = -1) -> Decoded:
@@ -222,7 +404,12 @@ class ChunkDecoder:
             if not chunk.problem:
                 result.failed, result.reason = 1, "the records do not follow each other"
         reader = RecordReader(chunk.data, self._templates)
-        self._take(reader.wanted(offsets, after), result)
+        options = self._options
+        for raw in reader.wanted(offsets, after):
+            raw.computer = raw.computer or options.computer
+            event = event_from_strings(raw, options.providers, options.date_order)
+            if event is not None and (options.companions or not event.companion):
+                result.events.append(event)
         if reader.failures:
             result.failed += len(reader.failures)
             result.reason = result.reason or reader.failures[0]
@@ -240,7 +427,7 @@ class ChunkDecoder:
                 with contextlib.suppress(*FAILURES):
                     head = reader.head(at)
                     if head.time is not None:
-                        times.note(head.computer or self._computer, head.channel, head.time)
+                        times.note(head.computer or self._options.computer, head.channel, head.time)
         else:
             few = whole.last_time - whole.first_time < HOUR
             for at in reader.others[:: max(1, len(reader.others) - 1)] if few else reader.others:
@@ -251,15 +438,8 @@ class ChunkDecoder:
 
     def _is_wanted(self, provider: str) -> bool:
         name = provider.lower()
-        return is_ese_provider(name, self._providers) or any(word in name for word in self._words)
-
-    def _take(self, found: Iterable[tuple[Around, list[str]]], result: Decoded) -> None:
-        for head, strings in found:
-            if not head[3] and self._computer:
-                head = (*head[:3], self._computer, *head[4:])
-            event = event_of_strings(head, tuple(strings), self._providers, self._date_order)
-            if event is not None and (self._companions or not event.companion):
-                result.events.append(event)
+        ours = is_ese_provider(name, self._options.providers)
+        return ours or any(word in name for word in self._words)
 
     def _coverage(self, chunk: Chunk, reader: RecordReader, offsets: list[int]) -> Coverage | None:
         """The range of `EventRecordID` the chunk covers, from its first and last record.
@@ -280,7 +460,7 @@ class ChunkDecoder:
         if (first.computer, first.channel) != (last.computer, last.channel):
             return None
         return Coverage(
-            computer=first.computer or self._computer,
+            computer=first.computer or self._options.computer,
             channel=first.channel,
             first=first.record_id,
             last=last.record_id,

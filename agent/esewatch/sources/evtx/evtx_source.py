@@ -5,7 +5,10 @@ records. Only chunks that changed are read; one that is damaged costs only itsel
 """
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from os import name as os_name
+from os import stat_result
 from pathlib import Path
 from typing import Final
 
@@ -14,20 +17,296 @@ import msgspec
 from esefiles.base.globs import barring
 from esefiles.base.names import reason_of
 from esewatch.config import LogFiles, Settings
-from esewatch.ese.dates import DateOrder
-from esewatch.model import Batch, FileTold, SourceError, Unreadable
-from esewatch.sources.evtx.evtx_file import (
-    EvtxFileState,
-    EvtxStep,
-    FileReader,
-    ReadingPlan,
-    key_of,
-    plan,
+from esewatch.model import Batch, FileTold, Heard, Record, SourceError, Unreadable
+from esewatch.sources.evtx.chunks import (
+    CHUNK_BYTES,
+    CHUNK_HEADER_BYTES,
+    CHUNK_MAGIC,
+    DIGEST_BYTES,
+    FILE_HEADER_BYTES,
+    FRAME_BYTES,
+    MAX_CHUNKS,
+    Chunk,
+    chunk_count,
+    chunk_offset,
+    digest,
+    digest_of,
+    digest_of_damaged,
+    examine,
+    file_header,
+    frame_offset,
+    may_grow_unseen,
 )
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.file_search import Room, all_unreadable, listed
-from esewatch.sources.files.file_time import AHEAD_SECONDS, FileTime
-from esewatch.sources.kind import RecordSelection
+from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
+from esewatch.sources.files.record_times import AHEAD_SECONDS, FileTime
+from esewatch.sources.kind import USUAL_OPTIONS, EventOptions, RecordSelection
+
+_UNKNOWN: Final = bytes(DIGEST_BYTES)
+_EMPTY: Final = digest_of(bytes(CHUNK_BYTES))
+_SETTLED_SECONDS: Final = 2.0
+"""Coarsest resolution of modification times (FAT)."""
+_CLOCK_AHEAD_SECONDS: Final = 3600.0
+"""A modification time farther in the future says nothing about the clock of the file's writer."""
+_PROBED: Final = 16
+"""Chunks checked to tell whether a file without file header is an event log."""
+
+Key = tuple[int, int, int, int]
+"""Device, inode, size and modification time (ns) of a file."""
+
+
+class Tail(msgspec.Struct, array_like=True, frozen=True):
+    """Position in the chunk that grows: a prefix with this checksum was handed out."""
+
+    number: int
+    end: int
+    crc: int
+    last: int
+    """Id of the last record handed out."""
+
+
+class EvtxFileState(msgspec.Struct, array_like=True):
+    """The known state of one file; its position in the journal."""
+
+    key: Key | None = None
+    """The file when last read; its time is -1 when something is left to read."""
+    digests: bytearray = msgspec.field(default_factory=bytearray)
+    """Fingerprints of the chunks, 6 bytes each, zeroes where the chunk is to be read."""
+    tail: Tail | None = None
+
+    def copy(self) -> "EvtxFileState":
+        return EvtxFileState(self.key, bytearray(self.digests), self.tail)
+
+    def known(self, number: int) -> bytes:
+        at = number * DIGEST_BYTES
+        return bytes(self.digests[at : at + DIGEST_BYTES]).ljust(DIGEST_BYTES, b"\0")
+
+    def learn(self, number: int, value: bytes) -> None:
+        at = number * DIGEST_BYTES
+        self.digests.extend(bytes(max(0, at + DIGEST_BYTES - len(self.digests))))
+        self.digests[at : at + DIGEST_BYTES] = value
+
+
+class ReadingPlan(msgspec.Struct):
+    """The parts of a file to read: chunk numbers, oldest first."""
+
+    path: str
+    key: Key
+    chunks: list[int] = []
+    compressed: bool = False
+    dirty: bool = False
+    problem: Unreadable | None = None
+    """The fault of the file as such; without a place nothing of it can be read."""
+    settled: bool = True
+    """The modification time is old enough to show the next change."""
+
+    @property
+    def size(self) -> int:
+        """Bytes to be read."""
+        return self.key[2] if self.compressed else len(self.chunks) * CHUNK_BYTES
+
+
+class EvtxStep(msgspec.Struct):
+    records: list[Record] = []
+    heard: list[Heard] = []
+    unreadable: list[Unreadable] = []
+    bytes_read: int = 0
+
+
+def key_of(stat: stat_result) -> Key:
+    """A key that changes when the file does."""
+    return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def plan(path: str, state: EvtxFileState) -> ReadingPlan:
+    """Find the parts of the file that are new against `state`. Raises OSError."""
+    raw = open_raw(path)
+    try:
+        stat = raw.stat()
+        age = time.time() - stat.st_mtime
+        # A later write gives another modification time; Windows does not keep that of an open log.
+        settled = os_name != "nt" and not -_CLOCK_AHEAD_SECONDS <= age <= _SETTLED_SECONDS
+        found = ReadingPlan(path, key_of(stat), compressed=raw.compressed, settled=settled)
+        header = read_at(raw, 0, FILE_HEADER_BYTES)
+        found.problem = _header_problem(path, raw, header) or _too_long(path, stat.st_size)
+        if found.problem is not None and not found.problem.place:
+            return found
+        known = file_header(header)
+        found.dirty = known is not None and known.dirty
+        if raw.compressed:
+            return found
+        count = chunk_count(stat.st_size)
+        first = known.first_chunk if known is not None and known.first_chunk < count else 0
+        order = (*range(first, count), *range(first))
+        found.chunks = [n for n in order if _changed(raw, n, stat.st_size, state)]
+    finally:
+        raw.close()
+    return found
+
+
+def _header_problem(path: str, raw: RawFile, header: bytes) -> Unreadable | None:
+    if file_header(header) is not None:
+        return None
+    if not header:
+        return Unreadable(path=path, place="", reason=raw.damage or "the file is empty")
+    probes = (read_at(raw, chunk_offset(number), len(CHUNK_MAGIC)) for number in range(_PROBED))
+    if CHUNK_MAGIC not in probes:
+        return Unreadable(path=path, place="", reason="not a Windows event log (.evtx)")
+    return Unreadable(path=path, place="file header", reason="the file header is damaged")
+
+
+def _too_long(path: str, size: int) -> Unreadable | None:
+    end = chunk_offset(MAX_CHUNKS)
+    if size <= end:
+        return None
+    reason = f"the rest is left out: an event log has at most {MAX_CHUNKS} chunks"
+    return Unreadable(path=path, place=f"offset {end}", reason=reason)
+
+
+def _changed(raw: RawFile, number: int, size: int, state: EvtxFileState) -> bool:
+    """True if chunk `number` differs from when it was last read."""
+    known = state.known(number)
+    if known == _UNKNOWN:
+        return True
+    start = chunk_offset(number)
+    header = read_at(raw, start, CHUNK_HEADER_BYTES)
+    frame = read_at(raw, start + frame_offset(header), FRAME_BYTES)
+    if digest(header, frame, min(CHUNK_BYTES, size - start)) == known:
+        return False
+    return digest_of_damaged(read_at(raw, start, CHUNK_BYTES)) != known
+
+
+def _fingerprint(chunk: Chunk, data: bytes) -> bytes:
+    """Of a chunk that was read; unknown where more records may follow without a new header."""
+    if chunk.problem:
+        return digest_of_damaged(data)
+    return _UNKNOWN if may_grow_unseen(data) else digest_of(data)
+
+
+class FileReader:
+    """Reads the planned chunks of one file, one `Step` each.
+
+    `state` is updated chunk by chunk. `deferred` holds the chunks of this file that were found
+    damaged in the poll before: a chunk of an open log may be caught half written, so damage is
+    believed the second time only.
+    """
+
+    def __init__(
+        self, what: ReadingPlan, state: EvtxFileState, deferred: set[int], decoder: ChunkDecoder
+    ) -> None:
+        self.state = state
+        self._plan = what
+        self._deferred = deferred
+        self._decoder = decoder
+        self._empty: list[int] = []
+        self._left = False
+
+    def steps(self, *, final: bool) -> Iterator[EvtxStep]:
+        """Read chunk after chunk. Raises OSError when the file cannot be opened."""
+        raw = open_raw(self._plan.path)
+        self.state.key = (*self._plan.key[:3], -1)
+        try:
+            if self._plan.compressed:
+                yield from self._compressed(raw)
+                return
+            del self.state.digests[chunk_count(self._plan.key[2]) * DIGEST_BYTES :]
+            for number in self._plan.chunks:
+                yield self._step(raw, number, final=final)
+        finally:
+            raw.close()
+        yield EvtxStep(unreadable=self._zeroed())
+        if self._plan.settled and not self._left:
+            self.state.key = self._plan.key
+
+    def _step(self, raw: RawFile, number: int, *, final: bool) -> EvtxStep:
+        start = chunk_offset(number)
+        try:
+            data = read_at(raw, start, CHUNK_BYTES)
+            chunk = examine(data)
+            if chunk is not None and chunk.problem:
+                data = read_at(raw, start, CHUNK_BYTES)
+                chunk = examine(data)
+        except OSError as error:
+            return self._failed(number, error)
+        doubtful = chunk is not None and chunk.problem and self._plan.dirty and not final
+        if doubtful and number not in self._deferred:
+            self._deferred.add(number)
+            self._left = True
+            return EvtxStep(bytes_read=CHUNK_BYTES)
+        self._deferred.discard(number)
+        if chunk is None:
+            if self.state.known(number) != _EMPTY:
+                self._empty.append(number)
+            self.state.learn(number, _EMPTY)
+            return EvtxStep(bytes_read=CHUNK_BYTES)
+        step = self._take(number, chunk)
+        self.state.learn(number, _fingerprint(chunk, data))
+        return step
+
+    def _failed(self, number: int, error: OSError) -> EvtxStep:
+        """The medium does not give the chunk: logged once, retried at every poll."""
+        self._left = True
+        step = EvtxStep(bytes_read=CHUNK_BYTES)
+        if number not in self._deferred:
+            self._deferred.add(number)
+            step.unreadable.append(self._at(number, error.strerror or str(error)))
+        return step
+
+    def _take(self, number: int, chunk: Chunk) -> EvtxStep:
+        decoded = self._decoder.decode(chunk, after=self._handed_out(number, chunk))
+        step = EvtxStep([*decoded.events], decoded.heard, bytes_read=CHUNK_BYTES)
+        if decoded.coverage is not None:
+            step.records.append(decoded.coverage)
+        reasons = [chunk.problem] if chunk.problem else []
+        if decoded.failed:
+            reasons.append(f"{decoded.failed} records cannot be decoded: {decoded.reason}")
+        if reasons:
+            step.unreadable.append(self._at(number, "; ".join(reasons)))
+        elif chunk.end > CHUNK_HEADER_BYTES:
+            self.state.tail = Tail(number, chunk.end, chunk.crc, chunk.last)
+        return step
+
+    def _handed_out(self, number: int, chunk: Chunk) -> int:
+        """Id of the last record of this chunk that was handed out before, -1 if unsure."""
+        tail = self.state.tail
+        if tail is None or tail.number != number or tail.end > chunk.end or chunk.problem:
+            return -1
+        same = zlib.crc32(chunk.data[CHUNK_HEADER_BYTES : tail.end]) == tail.crc
+        return tail.last if same else -1
+
+    def _zeroed(self) -> list[Unreadable]:
+        """Chunks without any byte are room kept for later, unless used ones follow."""
+        digests = self.state.digests
+        used = 0
+        for number in range(len(digests) // DIGEST_BYTES):
+            if self.state.known(number) not in (_UNKNOWN, _EMPTY):
+                used = number
+        holes = [number for number in self._empty if number < used]
+        return (
+            [self._at(min(holes), f"{len(holes)} chunks are zeroed, first here")] if holes else []
+        )
+
+    def _at(self, number: int, reason: str) -> Unreadable:
+        return Unreadable(path=self._plan.path, place=f"chunk {number}", reason=reason)
+
+    def _compressed(self, raw: RawFile) -> Iterator[EvtxStep]:
+        """All chunks of a gzip file; its position is only whether it was read to the end."""
+        read_at(raw, 0, FILE_HEADER_BYTES)
+        before = raw.backlog()
+        for number in range(MAX_CHUNKS):
+            data = read_at(raw, chunk_offset(number), CHUNK_BYTES)
+            chunk = examine(data) if data else None
+            step = self._take(number, chunk) if chunk is not None else EvtxStep()
+            left = raw.backlog()
+            step.bytes_read, before = before - left, left
+            if raw.damage:
+                step.unreadable.append(self._at(number, raw.damage))
+            yield step
+            if len(data) < CHUNK_BYTES:
+                break
+        self.state.key = self._plan.key
+
 
 _SIGNATURE: Final = b"ElfFile\0"
 _BATCH_RECORDS: Final = 2000
@@ -35,14 +314,7 @@ _BATCH_BYTES: Final = 4 << 20
 
 
 def open(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> "EvtxSource":
-    return EvtxSource(
-        entry.name,
-        entry.paths,
-        providers=settings.providers,
-        companions=wanted.companions,
-        date_order=entry.date_order,
-        computer=entry.computer or "",
-    )
+    return EvtxSource(entry.name, entry.paths, EventOptions.of(entry, settings, wanted))
 
 
 def recognise(head: bytes, stored: bytes) -> bool:
@@ -50,29 +322,15 @@ def recognise(head: bytes, stored: bytes) -> bool:
 
 
 class EvtxSource:
-    """A source over event logs named by paths and globs. Implements `model.Source`.
-
-    `providers` are further event sources of ESE, `companions` asks for the events
-    of semantics.md 4 too, `date_order` is that of dates inside of strings,
-    `computer` stands in where a record names none. A position is kept for each
-    file: its fingerprint, and one of 6 bytes for each of its chunks.
-    """
+    """A source over event logs named by paths and globs. Implements `model.Source`. A position is
+    kept for each file: its fingerprint, and one of 6 bytes for each of its chunks."""
 
     def __init__(
-        self,
-        name: str,
-        paths: Sequence[str],
-        *,
-        providers: Collection[str] = (),
-        companions: bool = False,
-        date_order: DateOrder | None = None,
-        computer: str = "",
+        self, name: str, paths: Sequence[str], options: EventOptions = USUAL_OPTIONS
     ) -> None:
         self.name = name
         self._patterns = tuple(paths)
-        self._decoder = ChunkDecoder(
-            providers=providers, companions=companions, date_order=date_order, computer=computer
-        )
+        self._decoder = ChunkDecoder(options)
         self._states: dict[str, EvtxFileState] = {}
         self._saved: dict[str, bytes] = {}
         self._deferred: dict[str, set[int]] = {}

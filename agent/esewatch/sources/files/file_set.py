@@ -40,8 +40,8 @@ from esewatch.sources.files.file_search import (
     look,
     open_known,
 )
-from esewatch.sources.files.file_time import FileTime
 from esewatch.sources.files.raw_file import MovedError, RawFile, read_at
+from esewatch.sources.files.record_times import FileTime
 from esewatch.sources.files.text_file import TextFile
 
 if sys.platform != "win32":

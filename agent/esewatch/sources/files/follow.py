@@ -11,13 +11,11 @@ from contextlib import suppress
 from esewatch import packing
 from esewatch.fold.channels.overlaps import input_of
 from esewatch.model import Batch, FileTold, Heard, Record, SourceError, Unreadable
-from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
+from esewatch.sources.files.decoder import Decoder, DecoderFactory, OrderKey
 from esewatch.sources.files.file_set import PATIENCE, FileSet, FollowedFile, max_open
-from esewatch.sources.files.file_time import AHEAD_SECONDS
 from esewatch.sources.files.raw_file import MovedError, RawFile, open_raw, open_regular
+from esewatch.sources.files.record_times import AHEAD_SECONDS
 from esewatch.sources.files.text_file import BLOCK, LONGEST, Lines, TextFile
-
-__all__ = ["Decoder", "DecoderFactory", "Fed", "FollowedFiles", "OrderKey", "sniff"]
 
 BATCH_RECORDS = 4000
 BATCH_BYTES = 16 << 20

@@ -14,8 +14,7 @@ import msgspec
 from esewatch.config import Kafka
 from esewatch.journal import SCHEMA_VERSION, RowKey
 from esewatch.model import SourceError
-from esewatch.sources.kafka.client import library, shared
-from esewatch.sources.kafka.topics import SECONDS
+from esewatch.sources.kafka.brokers import SECONDS, library, shared
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True, gc=False):

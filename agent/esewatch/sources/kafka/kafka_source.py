@@ -15,8 +15,16 @@ from esewatch.config import Kafka, Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, EsewatchError, JournalError, SourceError
+from esewatch.sources.kafka.brokers import (
+    SECONDS,
+    CutOffError,
+    Topics,
+    library,
+    of_consumer,
+    session_seconds,
+    told,
+)
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError, ForeignError
-from esewatch.sources.kafka.client import library, of_consumer, session_seconds, told
 from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import (
     Partition,
@@ -24,10 +32,8 @@ from esewatch.sources.kafka.partition import (
     next_positions,
     partition_journal,
 )
-from esewatch.sources.kafka.topics import SECONDS, CutOffError, Topics
-from esewatch.sources.kind import RecordSelection
+from esewatch.sources.kind import EventOptions, RecordSelection
 from esewatch.sources.log_limiter import LogLimiter
-from esewatch.sources.logs.formats.event_builder import EventOptions
 
 log = logging.getLogger(__name__)
 
@@ -40,14 +46,7 @@ be opened is tried again."""
 
 
 def open(entry: Kafka, settings: Settings, wanted: RecordSelection) -> "KafkaSource":
-    options = EventOptions(
-        providers=tuple(settings.providers),
-        computer=entry.computer or "",
-        timezone=entry.timezone,
-        date_order=entry.date_order,
-        companions=wanted.companions,
-    )
-    return KafkaSource(entry, settings, MessageDecoder(options))
+    return KafkaSource(entry, settings, MessageDecoder(EventOptions.of(entry, settings, wanted)))
 
 
 def beside(_entry: Kafka, settings: Settings) -> object:

@@ -8,10 +8,11 @@ from typing import Any
 from esefiles.base import crash
 from esewatch.model import Batch, Heard, Unreadable
 from esewatch.sources.counters.json_counters import JsonCounters, is_counters
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
-from esewatch.sources.logs.formats.json.json_events import JsonEvents, is_passed
-from esewatch.sources.logs.formats.json.json_heads import JsonHeads
+from esewatch.sources.logs.formats.event_builder import Harvest, Maker
+from esewatch.sources.logs.formats.json_events import JsonEvents, is_passed
+from esewatch.sources.logs.formats.json_heads import JsonHeads
 from esewatch.sources.logs.formats.prefilter import Prefilter
 
 HEAD = 1 << 16

@@ -17,14 +17,18 @@ from esewatch.ese.dates import DateOrder
 from esewatch.model import Event, Source, SourceError
 from esewatch.sources.files.decoder import Decoder, DecoderFactory, Fed, OrderKey
 from esewatch.sources.files.follow import FollowedFiles
-from esewatch.sources.files.heard_times import KnownLogs
-from esewatch.sources.kind import Described, RecordSelection
-from esewatch.sources.logs.formats.columns import find_columns
+from esewatch.sources.files.record_times import KnownLogs
+from esewatch.sources.kind import USUAL_OPTIONS, Described, EventOptions, RecordSelection
 from esewatch.sources.logs.formats.csv_events import CsvEvents
-from esewatch.sources.logs.formats.decoder_state import DecoderState, Format, read_decoder_state
-from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
-from esewatch.sources.logs.formats.json.json_events import JsonEvents
+from esewatch.sources.logs.formats.event_builder import (
+    DecoderState,
+    Format,
+    Maker,
+    read_decoder_state,
+)
+from esewatch.sources.logs.formats.json_events import JsonEvents
 from esewatch.sources.logs.formats.prefilter import Prefilter
+from esewatch.sources.logs.formats.tables import find_columns
 from esewatch.sources.logs.formats.text_events import TextEvents
 from esewatch.sources.logs.formats.times import Times, UnknownTimeError
 from esewatch.sources.logs.formats.xml_events import XmlEvents
@@ -33,6 +37,12 @@ _DATE = re.compile(
     r"(?<![\w.])(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z?"
     r"|\d{1,2}([/.])\d{1,2}\1\d{4},? +\d{1,2}:\d\d(?::\d\d)?(?:\s[AaPp][Mm])?)"
 )
+_DECODERS: dict[Format, Callable[..., Decoder]] = {
+    "json": JsonEvents,
+    "xml": XmlEvents,
+    "csv": CsvEvents,
+    "text": TextEvents,
+}
 _BANNER_LINES = 4
 _DAY = 86400.0
 """A local time may be this much ahead of UTC."""
@@ -45,15 +55,7 @@ _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r\x1b"})
 
 
 def open(entry: LogFiles, settings: Settings, wanted: RecordSelection) -> Source:
-    return event_stream_source(
-        entry.name,
-        entry.paths,
-        providers=settings.providers,
-        computer=entry.computer or "",
-        timezone=entry.timezone,
-        date_order=entry.date_order,
-        companions=wanted.companions,
-    )
+    return event_stream_source(entry.name, entry.paths, EventOptions.of(entry, settings, wanted))
 
 
 def recognise(head: bytes, _stored: bytes) -> bool:
@@ -85,28 +87,10 @@ def _times(fed: Fed) -> list[float | None]:
 
 
 def event_stream_source(
-    name: str,
-    paths: Sequence[str],
-    *,
-    providers: Sequence[str] = (),
-    computer: str = "",
-    timezone: str | None = None,
-    date_order: DateOrder | None = None,
-    companions: bool = False,
+    name: str, paths: Sequence[str], options: EventOptions = USUAL_OPTIONS
 ) -> Source:
-    """A source over event texts in the files named by `paths` (paths and globs).
-
-    `providers`: further event sources of ESE. `computer`: for records that name none. `timezone`
-    (zoneinfo name) and `date_order`: for times without offset. `companions`: let events of
-    semantics.md 4 through. Raises SourceError when the time zone is unknown.
-    """
-    options = EventOptions(
-        providers=tuple(providers),
-        computer=computer,
-        timezone=timezone,
-        date_order=date_order,
-        companions=companions,
-    )
+    """A source over event texts in the files named by `paths` (paths and globs). Raises SourceError
+    when the time zone is unknown."""
     return FollowedFiles(name, paths, decoder_factory(options), order=first_time(options))
 
 
@@ -115,11 +99,7 @@ def decoder_factory(options: EventOptions, *, of_files: bool = True) -> DecoderF
 
     `of_files`: the date of the file at the path tells the year of dates without one; else nothing.
     """
-    try:
-        Maker(options)
-    except (KeyError, ValueError, OSError) as error:
-        raise SourceError(f"time zone {options.timezone!r} is not known here: {error}") from None
-
+    Maker(options)  # raises for an unknown zone
     needles = Prefilter(options.providers, companions=options.companions)
     logs = KnownLogs(options.computer)
 
@@ -214,16 +194,10 @@ def _made(
         maker.restore(kept.maker)
     else:
         maker.times.learn(text)
-    match form:
-        case "json":
-            return JsonEvents(maker, needles, kept, logs)
-        case "xml":
-            return XmlEvents(maker, needles, kept)
-        case "csv":
-            layout = kept.layout if kept else None
-            layout = layout or find_columns(text)
-            if layout is not None:
-                return CsvEvents(maker, needles, layout)
-        case None:
-            raise SourceError(f"{path}: not a supported input: no text")
-    return TextEvents(maker, needles, kept, logs)
+    if form is None:
+        raise SourceError(f"{path}: not a supported input: no text")
+    state = kept or DecoderState(form)
+    if state.format == "csv":
+        state.layout = state.layout or find_columns(text)
+        state.format = "csv" if state.layout else "text"
+    return _DECODERS[state.format](maker, needles, state, logs)

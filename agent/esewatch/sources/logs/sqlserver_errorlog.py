@@ -11,14 +11,14 @@ import re
 import msgspec
 
 from esewatch.config import Settings, SqlserverLogs
-from esewatch.ese.companions.companion_table import Envelope, companion_event
+from esewatch.ese.companions.companion_table import companion_event
 from esewatch.ese.programs.checkdb import check_in_text
+from esewatch.ese.raw_event import RawEvent
 from esewatch.model import Event, Source, SourceError
 from esewatch.sources.files.decoder import NO_ZONE, Fed
 from esewatch.sources.files.follow import FollowedFiles
-from esewatch.sources.kind import Described, RecordSelection
+from esewatch.sources.kind import Described, EventOptions, RecordSelection
 from esewatch.sources.logs.event_stream import first_time
-from esewatch.sources.logs.formats.event_builder import EventOptions
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError, leading_time
 
 HEAD_LINES = 200
@@ -44,10 +44,7 @@ def open(entry: SqlserverLogs, _settings: Settings, wanted: RecordSelection) -> 
             f"{where}: a log of SQL Server does not name its computer: give it as "
             "--computer, or as computer: in the configuration"
         )
-    try:
-        Times(timezone)
-    except (KeyError, ValueError, OSError) as error:
-        raise SourceError(f"time zone {timezone!r} is not known here: {error}") from None
+    Times(timezone)  # raises for an unknown zone
 
     def decoder(_path: str, head: bytes, saved: bytes) -> ErrorlogDecoder:
         times = Times(timezone, entry.date_order)
@@ -166,11 +163,9 @@ class ErrorlogDecoder:
     def _event(self, event_id: int, time: float, text: str) -> Event:
         instance = self._instance or self._context.instance
         named = instance and instance.upper() != _DEFAULT
-        envelope = Envelope(
-            provider=f"MSSQL${instance}" if named else _DEFAULT, event_id=event_id, time=time,
-            computer=self._computer, channel="", record_id=None, level="information",
-        )  # fmt: skip
-        event = companion_event(envelope, (), text)
+        provider = f"MSSQL${instance}" if named else _DEFAULT
+        raw = RawEvent(provider, event_id, time, self._computer, level="information")
+        event = companion_event(raw, (), text)
         assert event is not None
         return event
 

@@ -8,15 +8,20 @@ twice and none is left out.
 import glob
 import math
 import socket
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
+import msgspec
+
+from esefiles.base import names
 from esefiles.base.globs import matches
-from esefiles.scan.job import Job, Task
+from esefiles.scan.job import Job, News, Task
 from esefiles.scan.results import FileResult
 from esefiles.scan.verify.file_scan import ScanOptions
 from esewatch.config import PageScan, Settings
@@ -28,10 +33,117 @@ from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.files.file_search import Seen, look
 from esewatch.sources.kind import RecordSelection
 from esewatch.sources.logs.eseutil_records import Whose
-from esewatch.sources.page_scan import due_copies
-from esewatch.sources.page_scan.child_process import LATE_SECONDS, PROGRAM, Crashes, ScanProcess
+from esewatch.sources.page_scan import copy_passes
 from esewatch.sources.page_scan.copy_passes import CopyPasses
-from esewatch.sources.process import pause
+from esewatch.sources.process import Child, pause
+
+PROGRAM: Final = (sys.executable, "-P", "-m", "esefiles.scan.child")
+"""-P: nothing in the working directory is taken for esewatch."""
+LATE_SECONDS: Final = 0.5
+"""A process that has not ended this long after its deadline is killed."""
+MAX_CRASHES: Final = 3
+"""A file at which it crashed this many times in a row is left out for a while."""
+PROGRESS_PLACES: Final = 3
+"""A crash loses the reading since the last reported place, less than two of them."""
+
+
+class ScanProcess:
+    """One process that works on `job` since `began` (epoch seconds). Raises SourceError when it
+    cannot be started."""
+
+    def __init__(self, job: Job, *, program: Sequence[str], began: float) -> None:
+        self.tasks = {task.path: task for task in job.tasks}
+        self.began = began
+        self._begun: list[str] = []
+        self._done: set[str] = set()
+        self._places: Counter[str] = Counter()
+        self._rest = b""
+        self._child = Child(program, (), names.pack_line(job))
+
+    def news(self) -> Iterator[News]:
+        """The messages since the last call; never waits. A line without its end is left. Raises
+        SourceError when the process writes anything else."""
+        *lines, self._rest = (self._rest + self._child.read()).split(b"\n")
+        for line in lines:
+            try:
+                news = names.unpack_line(line, News)
+            except (msgspec.MsgspecError, UnicodeError) as error:
+                self.close()
+                raise SourceError(
+                    f"the process that scans is of another version, restart esewatch: {error}"
+                ) from None
+            if news.step is None:
+                self._begun.append(news.path)
+            else:
+                self._places[news.path] += news.step.place is not None
+                if news.step.result is not None:
+                    self._done.add(news.path)
+            yield news
+
+    @property
+    def ended(self) -> bool:
+        """Has it ended, and is all its news taken?"""
+        return self._child.ended
+
+    @property
+    def crashed(self) -> bool:
+        """True if it ended abnormally."""
+        return bool(self._child.status)
+
+    @property
+    def to_do(self) -> set[str]:
+        """Files whose scan is not over."""
+        return self.tasks.keys() - self._done
+
+    @property
+    def in_work(self) -> list[str]:
+        """Files whose scan had begun and was not over."""
+        return [path for path in self._begun if path not in self._done]
+
+    def progressed(self, path: str) -> bool:
+        """True if it made progress with a file, well beyond where it began."""
+        return self._places[path] >= PROGRESS_PLACES
+
+    def how_it_ended(self) -> str:
+        """The end of the process for a person: the signal or exit status, and its message."""
+        status = self._child.status or 0
+        how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+        said = self._child.complaint[-200:]
+        return f"{how}: {said}" if said else how
+
+    def close(self) -> None:
+        """End it. Its messages so far are still to be read."""
+        self._child.close()
+
+
+class Crashes:
+    """Files that may be the reason why a process crashed: each is then tried alone."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self.in_a_row = 0
+
+    def crashed(self, run: ScanProcess) -> list[str]:
+        """Note that `run` crashed. Returns the files that did it too often, and forgets them."""
+        self.in_a_row += 1
+        for path in run.in_work:
+            before = 0 if run.progressed(path) else self._counts.get(path, 0)
+            self._counts[path] = before + 1
+        guilty = [path for path in run.in_work if self._counts[path] >= MAX_CRASHES]
+        for path in guilty:
+            del self._counts[path]
+        return guilty
+
+    def ended_well(self, run: ScanProcess) -> None:
+        """Note that `run` ended normally: none of its files is to blame."""
+        self.in_a_row = 0
+        for path in run.tasks:
+            self._counts.pop(path, None)
+
+    def suspect(self, due: Iterable[str]) -> str | None:
+        """A file among `due` that is to be tried alone, None when there is none."""
+        return min((path for path in due if path in self._counts), default=None)
+
 
 LOOK_SECONDS: Final = 10.0
 """Interval of the searches for files."""
@@ -102,7 +214,7 @@ class PageScanSource:
         self._missing = ""
         """Files that are missing or inaccessible, where nothing is to be read."""
         self._complaints: dict[str, str] = {}
-        self._left_out: dict[str, tuple[due_copies.CopyFileState, float]] = {}
+        self._left_out: dict[str, tuple[copy_passes.CopyFileState, float]] = {}
         """Path -> the file that could not be scanned, and until when it is left out."""
         self._batch = Batch()
 
@@ -150,13 +262,13 @@ class PageScanSource:
             raise SourceError(trouble)
 
     def _opening(self, now: float) -> Opening | None:
-        return due_copies.AT_ANY_TIME if self._window is None else opening_at(self._window, now)
+        return copy_passes.AT_ANY_TIME if self._window is None else opening_at(self._window, now)
 
     def _take(self) -> Batch:
         batch, self._batch = self._batch, Batch()
         batch.positions = self._passes.positions()
         batch.backlog_bytes = sum(
-            due_copies.bytes_left(seen, self._passes.files.get(path))
+            copy_passes.bytes_left(seen, self._passes.files.get(path))
             for path, seen in self._due.items()
         )
         # A scan takes hours: no alert of its computer waits for that.
@@ -197,7 +309,7 @@ class PageScanSource:
 
     def _leave_out(self, path: str, until: float) -> None:
         if (known := self._passes.files.get(path)) is not None:
-            self._left_out[path] = (due_copies.CopyFileState(stat=known.stat), until)
+            self._left_out[path] = (copy_passes.CopyFileState(stat=known.stat), until)
 
     def _end_run(self, now: float) -> Iterator[Batch]:
         """End the process, if there is one, and read its remaining messages."""
@@ -220,8 +332,8 @@ class PageScanSource:
         self._next_look = self._monotonic() + pause(SOON_SECONDS, self._crashes.in_a_row)
         for path in guilty:
             until = (
-                now + due_copies.DAY_SECONDS
-                if opening in {None, due_copies.AT_ANY_TIME}
+                now + copy_passes.DAY_SECONDS
+                if opening in {None, copy_passes.AT_ANY_TIME}
                 else opening.end
             )
             self._leave_out(path, until)
@@ -266,13 +378,13 @@ class PageScanSource:
         if (
             failed is not None
             and now < until
-            and not due_copies.is_new(failed, seen, live=self._live)
+            and not copy_passes.is_new(failed, seen, live=self._live)
         ):
             return False
         known = self._passes.files.get(path)
-        if not due_copies.is_due(known, seen, now, opening, live=self._live):
+        if not copy_passes.is_due(known, seen, now, opening, live=self._live):
             return False
-        if not self._live and not due_copies.is_settled(seen, now):
+        if not self._live and not copy_passes.is_settled(seen, now):
             self._next_look = self._monotonic() + SOON_SECONDS
             return False
         return True
@@ -297,7 +409,7 @@ class PageScanSource:
         end, paths = opening.end, sorted(self._due)
         if (suspect := self._crashes.suspect(paths)) is not None:
             paths, end = [suspect], min(end, now + TRIAL_SECONDS)
-        tasks = sorted((self._task(self._due[path], now) for path in paths), key=due_copies.age)
+        tasks = sorted((self._task(self._due[path], now) for path in paths), key=copy_passes.age)
         job = Job(
             tasks=tuple(tasks[:MAX_TASKS]),
             options=self._options,
@@ -322,8 +434,8 @@ class PageScanSource:
             )
         with self._lock:
             label = label_of(self._whose.computer, self._state.hosts, self._settings)
-            known = due_copies.known_of(self._state, label, database)
-        return due_copies.task(seen, self._passes.begin(seen), known, now, live=self._live)
+            known = copy_passes.known_of(self._state, label, database)
+        return copy_passes.task(seen, self._passes.begin(seen), known, now, live=self._live)
 
 
 def _folders(pattern: str) -> list[str]:

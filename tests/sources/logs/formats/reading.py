@@ -7,8 +7,8 @@ from typing import Any
 
 from esewatch.model import Event
 from esewatch.sources.files.decoder import Fed
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import EventOptions
 from tests.support.ese_text import render
 
 STRINGS_703 = (

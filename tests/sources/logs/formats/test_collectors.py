@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.model import Event
-from esewatch.sources.logs.formats.unread import sentence
+from esewatch.sources.logs.formats.event_builder import unread
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     STRINGS_703,
@@ -190,7 +190,7 @@ def test_the_labels_of_a_loki_line_are_no_event() -> None:
     line = {"labels": {"source": "ESE", "event_id": "703"}, "line": "plain text", "timestamp": "x"}
 
     fed = read(json.dumps(line))
-    assert (fed.records, fed.unreadable) == ([], [(0, sentence("ESE"))])
+    assert (fed.records, fed.unreadable) == ([], [(0, unread("ESE"))])
 
 
 def test_a_multiline_message_of_the_text_form_is_whole() -> None:
@@ -250,7 +250,7 @@ def test_a_body_nested_too_deep_is_passed_over() -> None:
         deep = {"arrayValue": {"values": [deep]}}
 
     fed = read(otlp(deep, any_value(body())))
-    assert [reason for _, reason in fed.unreadable] == [sentence("ESE")]
+    assert [reason for _, reason in fed.unreadable] == [unread("ESE")]
     (found,) = fed.records
     assert isinstance(found, Event)
     assert_is_703(found)

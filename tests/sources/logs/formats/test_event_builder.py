@@ -1,18 +1,21 @@
-"""From what was found in a record to its event."""
+"""Events from fields, and records that nobody reads."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from esewatch.cli import main
 from esewatch.cli.inputs.command import event_line
 from esewatch.ese.events.from_text import event_from_text
+from esewatch.ese.raw_event import RawEvent
 from esewatch.model import Event
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.formats import event_builder as module
-from esewatch.sources.logs.formats.event_builder import EventOptions, Harvest, Maker
-from esewatch.sources.logs.formats.fields import Found
-from tests.sources.logs.formats.reading import epoch, one, read
+from esewatch.sources.logs.formats.event_builder import Harvest, Maker, named_provider, unread
+from tests.sources.logs.formats.reading import TEXT_703, epoch, one, read
 from tests.support.ese_text import render
 
 HEAD = ("MSExchangeIS", "3392", "SG06: ")
@@ -52,7 +55,9 @@ def test_events_that_are_logged_word_for_word_have_their_own_times_and_computers
     maker, harvest = Maker(EventOptions()), Harvest()
     for time, computer in (("2007-06-21 03:14:15", "EX01"), ("2007-06-22 03:14:15", "EX01"),
                            ("2007-06-23 03:14:15", "EX02"), (None, "EX01")):  # fmt: skip
-        found = Found(provider="ESE", event_id=700, time=time, computer=computer, message=message)
+        found = RawEvent(
+            provider="ESE", event_id=700, time=time, computer=computer, message=message
+        )
         assert maker.add(found, 0, harvest)
     events = [record for record in harvest.records if isinstance(record, Event)]
     assert [event.computer for event in events] == ["EX01", "EX01", "EX02", "EX01"]
@@ -81,13 +86,74 @@ def test_the_text_is_read_only_where_it_could_say_more_than_the_strings(
 ) -> None:
     texts: list[str] = []
 
-    def counted(**given: Any) -> Event | None:
-        texts.append(given["message"])
-        return event_from_text(**given)
+    def counted(raw: RawEvent, *rest: Any) -> Event | None:
+        texts.append(raw.message)
+        return event_from_text(raw, *rest)
 
     monkeypatch.setattr(module, "event_from_text", counted)
     maker, harvest = Maker(EventOptions()), Harvest()
     message = render(event_id, text)
-    found = Found("ESE", event_id, "2007-06-21 03:14:15", strings=tuple(strings), message=message)
+    found = RawEvent(
+        "ESE", event_id, "2007-06-21 03:14:15", strings=tuple(strings), message=message
+    )
     assert maker.add(found, 0, harvest)
     assert len(texts) == read
+
+
+RECORDS = [
+    "Hændelseskilde:\tESE\nHændelses-id:\tx\n",
+    "Tapahtuman lähde: NTDS ISAM\n",
+    "2026-03-02 10:00:00 ex01 ESENT: svchost (1234,R,0) words of no known event\n",
+    "<Event><System><Provider Name='ESENT'/><Computer>A</Computer></System></Event>\n",
+    '{"who":"ESENT","what":"474"}\n',
+    '{"a":{"b":{"c":["NTDS ISAM", 1]}}}\n',
+    "2026-03-02\t10:00\tADAM [one] ISAM\tbroken\n",
+    "<?xml version='1.0'?><list><source>ESE</source><id>474</id></list>\n",
+]
+OTHERS = [
+    "2026-03-02 10:00:00 dc01 4663: Object: C:\\Windows\\NTDS\\ntds.dit Process: lsass (612)\n",
+    "2026-03-02 10:00:00 host app: ese archivo (1234) No existe\n",
+    "The Extensible Storage Engine (ESE) is used by Exchange; ESE events say so.\n",
+    "Source: MSExchangeIS\nEvent ID: 1221\nLevel: Information\nDescription: the engine [ESE] ran\n",
+    '{"EventID": 4663, "SourceName": "Security", "Message": "ntds.dit was read by \\"ESE\\"."}\n',
+    "<Event><System><Provider Name='Other'/><EventID>1</EventID></System>"
+    "<EventData><Data>ESENT</Data></EventData></Event>\n",
+]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_record_that_names_ese_and_gives_no_event_is_told(record: str) -> None:
+    fed = read(record)
+
+    assert fed.records == []
+    assert len(fed.unreadable) == 1, fed.unreadable
+
+
+@pytest.mark.parametrize("record", OTHERS)
+def test_what_only_speaks_of_ese_is_not_told(record: str) -> None:
+    fed = read(record)
+
+    assert (fed.records, fed.unreadable) == ([], [])
+
+
+def test_the_exit_status_is_2_alone_and_1_beside_an_event(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.log"
+    for command in (["events", str(path)], ["report", str(path), "-o", str(tmp_path / "r.html")]):
+        path.write_text(RECORDS[0], encoding="utf-8")
+        assert main(command) == 2
+        told = capsys.readouterr().err
+        assert f"{path}: line 1: {unread('ESE')}" in told
+        path.write_text(
+            RECORDS[0] + f"\n2026-03-02 10:00:00 ESE 703: {TEXT_703}\n", encoding="utf-8"
+        )
+        assert main(command) == 1
+        assert unread("ESE") in capsys.readouterr().err
+
+
+def test_the_providers_of_the_operator_are_told_too() -> None:
+    record = json.dumps({"who": "MYAPP"})
+
+    assert named_provider(record) == ""
+    assert named_provider(record, ["MYAPP"]) == "MYAPP"

@@ -5,7 +5,7 @@ import html
 import pytest
 
 from esewatch.model import Event
-from esewatch.sources.logs.formats.words import WORDS
+from esewatch.sources.logs.formats.fields import WORDS
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     STRINGS_703,

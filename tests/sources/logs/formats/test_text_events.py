@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch.ese.raw_event import RawEvent
 from esewatch.model import Event
-from esewatch.sources.logs.formats.event_builder import EventOptions, Maker
-from esewatch.sources.logs.formats.fields import Found
+from esewatch.sources.kind import EventOptions
+from esewatch.sources.logs.formats.event_builder import Maker
 from esewatch.sources.logs.formats.lines import LineReader
 from esewatch.sources.logs.formats.prefilter import Prefilter
 from esewatch.sources.logs.formats.text_events import TextEvents
@@ -504,7 +505,7 @@ def test_lines_like_one_read_before_are_not_examined_again(monkeypatch: pytest.M
     examined: list[str] = []
     careful = LineReader.read
 
-    def read_and_noted(reader: LineReader, text: str) -> tuple[Found, bool] | None:
+    def read_and_noted(reader: LineReader, text: str) -> tuple[RawEvent, bool] | None:
         examined.append(text)
         return careful(reader, text)
 

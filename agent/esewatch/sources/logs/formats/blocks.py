@@ -4,17 +4,17 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from esewatch.ese.raw_event import RawEvent
 from esewatch.sources.logs.formats.fields import (
     FIELD_OF,
-    Found,
     event_number,
     gather,
     integer,
     labelled,
     plain,
+    words_of,
 )
 from esewatch.sources.logs.formats.times import leading_time, looks_dated
-from esewatch.sources.logs.formats.words import words_of
 
 LABEL = re.compile(
     r"[ \t]*(?P<label>[^\W\d_][^:\n\t\d=]{0,30}?)[ \t]*"
@@ -178,7 +178,7 @@ def _in_order(labels: list[Label]) -> bool:
     )
 
 
-def read_block(text: str) -> Found | None:
+def read_block(text: str) -> RawEvent | None:
     lines = unquoted(text).splitlines()
     header = read_header(lines)
     if header is None:

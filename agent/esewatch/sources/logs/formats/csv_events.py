@@ -5,12 +5,11 @@ import csv
 import io
 
 from esewatch.sources.files.decoder import Fed
-from esewatch.sources.logs.formats.columns import CONTAINERS, ColumnNames, header_of
-from esewatch.sources.logs.formats.decoder_state import DecoderState
-from esewatch.sources.logs.formats.event_builder import Harvest, Maker
+from esewatch.sources.logs.formats.event_builder import Harvest, LogDecoder
 from esewatch.sources.logs.formats.fields import gather
-from esewatch.sources.logs.formats.json.json_values import strings_of
-from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
+from esewatch.sources.logs.formats.json_values import strings_of
+from esewatch.sources.logs.formats.prefilter import hit_between
+from esewatch.sources.logs.formats.tables import CONTAINERS, ColumnNames, header_of
 from esewatch.sources.logs.formats.text_events import TextEvents
 from esewatch.sources.logs.formats.times import looks_dated
 
@@ -19,14 +18,15 @@ _ROW_BYTES = 1 << 17
 _HEADER_WORDS = (b"ProviderName", b"SourceName", b"ReplacementStrings", b"Date and Time")
 
 
-class CsvEvents:
+class CsvEvents(LogDecoder):
     """Decoder of rows under a header; the layout is its context."""
 
-    def __init__(self, maker: Maker, needles: Prefilter, layout: ColumnNames) -> None:
-        self._maker = maker
-        self._needles = needles
-        self._layout = layout
-        self._alone = 0
+    _alone = 0
+
+    @property
+    def _layout(self) -> ColumnNames:
+        assert self._state.layout is not None
+        return self._state.layout
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
         harvest = Harvest()
@@ -93,7 +93,7 @@ class CsvEvents:
         columns = self._layout.columns
         layout = header_of(cells, self._layout.separator)
         if layout is not None:
-            self._layout = layout
+            self._state.layout = layout
             return end
         if len(cells) == len(columns) + 1 and "message" not in columns:
             columns = (*columns, "message")
@@ -115,11 +115,8 @@ class CsvEvents:
             fed = TextEvents(self._maker, self._needles).feed(whole[0].encode(), final=True)
             harvest.take(fed, at, self._maker.completed_by(found, timed="raw" in values))
         else:
-            found.strings = strings_of(values)
+            found.strings, timeless = strings_of(values), found.time is None
             dated = [name for name, cell in values.items() if looks_dated(cell)]
-            if self._maker.add(found, at, harvest) and found.time is None and dated:
+            if self._maker.add(found, at, harvest) and timeless and dated:
                 harvest.complain(at, f"the time in the column {dated[0]} is not read")
         self._maker.tell_unread("\t".join(values.values()).encode(), at, harvest, said)
-
-    def save(self) -> bytes:
-        return DecoderState("csv", self._maker.save(), layout=self._layout).encoded()

@@ -1,27 +1,30 @@
 """Builds an `Event` from the fields of a record: the one way for all formats."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
-from esewatch.ese.dates import DateOrder
-from esewatch.ese.events.from_strings import (
-    event_from_strings,
-    event_of_strings,
-    has_fields,
-    logged_process,
+from esewatch.ese.events.from_strings import event_from_strings, has_fields
+from esewatch.ese.events.from_text import (
+    TextFrame,
+    event_from_text,
+    event_in_frame,
+    split_joined,
+    text_frame,
 )
-from esewatch.ese.events.from_text import TextFrame, event_from_text, event_in_frame, text_frame
-from esewatch.ese.events.joined import split_joined
-from esewatch.ese.providers import is_ese_provider
-from esewatch.model import Event, Level, Record
+from esewatch.ese.providers import PATTERNS, is_ese_provider
+from esewatch.ese.raw_event import RawEvent
+from esewatch.model import Event, Record
 from esewatch.sources.files.decoder import NO_YEAR, NO_ZONE, Fed
-from esewatch.sources.files.heard_times import HeardTimes
-from esewatch.sources.logs.formats.fields import Found, level_of
-from esewatch.sources.logs.formats.json.esewatch_json import OwnLine
-from esewatch.sources.logs.formats.pairs import undone
+from esewatch.sources.files.record_times import HeardTimes, KnownLogs
+from esewatch.sources.kind import EventOptions
+from esewatch.sources.logs.formats.lines import undone
+from esewatch.sources.logs.formats.prefilter import PREFIX, Prefilter
+from esewatch.sources.logs.formats.tables import ColumnNames, Table
 from esewatch.sources.logs.formats.times import Times, TimesState, UnknownTimeError
-from esewatch.sources.logs.formats.unread import named_provider, sentence
 
 RECORD_LIMIT = 1 << 20
 """Longest record in bytes. An event of Windows has at most 64 KiB of text."""
@@ -30,17 +33,18 @@ NOT_UTF8 = (
     "bytes that are not UTF-8: names with them are wrong here, so a database of such a name is "
     "taken for another one; export the log as UTF-8 or UTF-16"
 )
+MAX_EVENT_ID = 0xFFFFFFFF
+"""The widest form of an id, with qualifiers and severity (InstanceId)."""
 
 _UNREADABLE_LIMIT = 1_000
 _LONGEST_HEAD = 256
+_LONGEST_NAMING = 8_192
+_STARTS = re.compile(
+    r"[\s<\[(\"']{0,4}(?:\d|[A-Z][a-z]{2} [ \d]\d |[A-Z][A-Za-z]{3,10}[\s\]:|,]+\d)"
+)
+"""A line that begins with a time, a priority or a level."""
 
-
-class EventOptions(msgspec.Struct, frozen=True, kw_only=True):
-    providers: tuple[str, ...] = ()
-    computer: str = ""
-    timezone: str | None = None
-    date_order: DateOrder | None = None
-    companions: bool = False
+Format = Literal["json", "xml", "csv", "text"]
 
 
 class Harvest:
@@ -103,8 +107,29 @@ class MakerState(msgspec.Struct):
     """Remarks already made about this file."""
 
 
-MAX_EVENT_ID = 0xFFFFFFFF
-"""The widest form of an id, with qualifiers and severity (InstanceId)."""
+class DecoderState(msgspec.Struct, omit_defaults=True):
+    """Context of a position: choices and facts learnt before it."""
+
+    format: Format
+    maker: MakerState = msgspec.field(default_factory=MakerState)
+    layout: ColumnNames | None = None
+    """Columns of the running table of separated values."""
+    table: Table | None = None
+    """Columns of the console table the position is in."""
+    heading: str = ""
+    """Provider that a heading named for the next console table."""
+    broken_at: int | None = None
+    """Indent of a broken JSON object, of which deeper lines are still a part."""
+    taken: int = 0
+    """Bytes of the next line that are already taken."""
+
+
+def read_decoder_state(saved: bytes) -> DecoderState | None:
+    """The context kept by `LogDecoder.save`; None when there is none to be read."""
+    try:
+        return msgspec.json.decode(saved, type=DecoderState)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None
 
 
 class Maker:
@@ -128,42 +153,43 @@ class Maker:
         self.restore(MakerState())
         self.times.learn(head)
 
-    def add(self, found: Found, offset: int, harvest: Harvest, *, certain: bool = True) -> bool:
-        """Add the event of `found` to the harvest. False when its provider is not wanted. Only text
+    def add(self, raw: RawEvent, offset: int, harvest: Harvest, *, certain: bool = True) -> bool:
+        """Add the event of `raw` to the harvest. False when its provider is not wanted. Only text
         that is `certain` to be an event and cannot be read is complained of."""
-        ours = is_ese_provider(found.provider, self.options.providers)
-        self.foreign = bool(found.provider) and not ours
-        if not (ours or self.options.companions or not found.provider):
-            self.hear(found, harvest)
+        if raw.broken:
+            harvest.complain(offset, raw.broken)
             return False
-        _clean(found)
-        if len(found.strings) == 1:
-            found.strings = split_joined(undone(found.strings[0]), found.event_id) or found.strings
-        unknown = ""
-        time = None
-        if found.time is not None and found.time != "":
+        ours = is_ese_provider(raw.provider, self.options.providers)
+        self.foreign = bool(raw.provider) and not ours
+        if not (ours or self.options.companions or not raw.provider):
+            self.hear(raw, harvest)
+            return False
+        _clean(raw)
+        if len(raw.strings) == 1:
+            raw.strings = split_joined(undone(raw.strings[0]), raw.event_id) or raw.strings
+        written, raw.time, unknown = raw.time, None, ""
+        if written is not None and written != "":
             try:
-                time = self.times.read(found.time)
+                raw.time = self.times.read(written)
             except UnknownTimeError as error:
                 unknown = str(error)
-        event = self._event(found, time)
+        raw.computer = raw.computer or self.options.computer
+        event = self._event(raw)
         if event is None or (event.companion and not self.options.companions):
             if ours and certain and event is None:
-                harvest.complain(offset, f"an event of {found.provider} without an event id")
-            elif not ours and found.provider:
-                self.hear(found, harvest)
+                harvest.complain(offset, f"an event of {raw.provider} without an event id")
+            elif not ours and raw.provider:
+                self.hear_at(raw.computer, raw.channel, written, harvest)
             return False
-        if unknown:
-            if unknown.endswith("has no year"):
-                self.remark(offset, "dates without a year: the times are unknown", harvest)
-            else:
-                harvest.complain(offset, f"{unknown}: the time of this event is unknown")
+        if unknown.endswith("has no year"):
+            self.remark(offset, "dates without a year: the times are unknown", harvest)
+        elif unknown:
+            harvest.complain(offset, f"{unknown}: the time of this event is unknown")
         if "\ufffd" in event.database:
             self.remark(offset, NOT_UTF8, harvest)
-        if self.times.notes:
-            for note in self.times.notes:
-                harvest.complain(offset, note)
-            self.times.notes.clear()
+        for note in self.times.notes:
+            harvest.complain(offset, note)
+        self.times.notes.clear()
         harvest.remark(NO_ZONE, said=self.times.assumed)
         harvest.remark(NO_YEAR, said=self.times.yearless)
         harvest.records.append(event)
@@ -174,9 +200,9 @@ class Maker:
         if harvest.said == said and not self.foreign:
             provider = named_provider(text.decode("utf-8", "replace"), self.options.providers)
             if provider:
-                harvest.complain(offset, sentence(provider))
+                harvest.complain(offset, unread(provider))
 
-    def completed_by(self, beside: Found, *, timed: bool = False) -> Callable[[Event], Event]:
+    def completed_by(self, beside: RawEvent, *, timed: bool = False) -> Callable[[Event], Event]:
         """Gives an event the time, computer, channel and number that stand beside its text, where
         that has none. `timed`: the time beside it goes first."""
 
@@ -195,9 +221,9 @@ class Maker:
 
         return complete
 
-    def hear(self, found: Found, harvest: Harvest) -> None:
+    def hear(self, raw: RawEvent, harvest: Harvest) -> None:
         """Note the time of a record of another provider."""
-        self.hear_at(found.computer, found.channel, found.time, harvest)
+        self.hear_at(raw.computer, raw.channel, raw.time, harvest)
 
     def hear_at(self, computer: str, channel: str, time: object, harvest: Harvest) -> float | None:
         """Note it; returns the time in epoch seconds, None where it cannot be read."""
@@ -209,10 +235,10 @@ class Maker:
             harvest.heard.note(computer or self.options.computer, channel, moment)
         return moment
 
-    def frame_of(self, found: Found) -> TextFrame | None:
-        """The frame of log lines that begin with `found`, whose message is a process; or None."""
-        head, bracket, rest = found.message.partition(")")
-        return self._framed(found, head) if bracket and not rest else None
+    def frame_of(self, raw: RawEvent) -> TextFrame | None:
+        """The frame of log lines that begin with `raw`, whose message is a process; or None."""
+        head, bracket, rest = raw.message.partition(")")
+        return self._framed(raw, head) if bracket and not rest else None
 
     def in_frame(self, frame: TextFrame, time: str, rest: str) -> Event | None:
         """The event of a log line like one read before; None where `add` must decide."""
@@ -221,115 +247,61 @@ class Maker:
             return None
         return event_in_frame(frame, rest, moment, None, self.options.date_order)
 
-    def _framed(self, found: Found, head: str) -> TextFrame | None:
-        provider, number = found.provider, found.event_id
-        if number is None or len(head) > _LONGEST_HEAD:
+    def _framed(self, raw: RawEvent, head: str) -> TextFrame | None:
+        ours = is_ese_provider(raw.provider, self.options.providers)
+        if raw.event_id is None or len(head) > _LONGEST_HEAD or not ours:
             return None
-        if not is_ese_provider(provider, self.options.providers):
-            return None
-        level = level_of(found.level) if found.level else None
-        computer = found.computer or self.options.computer
-        return text_frame((provider, number, None, computer, found.channel, None, level), head)
-
-    def add_own(self, line: OwnLine, harvest: Harvest) -> None:
-        """Add an event that was read back whole to the harvest, if its provider is wanted."""
-        ours = is_ese_provider(line.provider, self.options.providers)
-        if not ours and not self._is_companion(line):
-            return
-        state, version = line.instance_state, line.engine_version
-        if ours and not (state and version):
-            logged = logged_process(
-                line.provider, line.event_id, line.strings, self.options.providers
-            )
-            state, version = state or logged[0], version or logged[1]
-        harvest.records.append(
-            Event(
-                line.event_id, line.provider, line.epoch, line.computer or self.options.computer,
-                line.channel, line.record_id, line.level, line.process, state, version,
-                line.ese_instance, line.database, line.task, line.stage, line.fields, line.strings,
-                not ours,
-            )
-        )  # fmt: skip
-
-    def _is_companion(self, line: OwnLine) -> bool:
-        told = self.options.companions and event_from_strings(
-            provider=line.provider,
-            event_id=line.event_id,
-            strings=line.strings,
-            extra_providers=self.options.providers,
-        )
-        return bool(told)
+        computer = raw.computer or self.options.computer
+        return text_frame((raw.provider, raw.event_id, computer, raw.channel, raw.level), head)
 
     def remark(self, offset: int, text: str, harvest: Harvest) -> None:
         if text not in self._told:
             self._told.append(text)
             harvest.complain(offset, text)
 
-    def _event(self, found: Found, time: float | None) -> Event | None:
-        options = self.options
-        computer = found.computer or options.computer
-        level = level_of(found.level) if found.level else None
+    def _event(self, raw: RawEvent) -> Event | None:
         by_strings = by_text = None
-        if found.event_id is not None and (found.strings or not found.message):
-            number, channel, record_id = found.event_id, found.channel, found.record_id
-            around = (found.provider, number, time, computer, channel, record_id, level)
-            by_strings = event_of_strings(
-                around, found.strings, options.providers, options.date_order
-            )
-        if found.message and (by_strings is None or lacks(by_strings)):
-            by_text = self._by_text(found, time, computer, level)
+        if raw.event_id is not None and (raw.strings or not raw.message):
+            by_strings = event_from_strings(raw, self.options.providers, self.options.date_order)
+        if raw.message and (by_strings is None or _lacks(by_strings)):
+            by_text = self._by_text(raw)
         if by_strings is None or by_text is None or by_strings.event_id != by_text.event_id:
             return by_strings or by_text
-        return completed(by_strings, by_text)
+        return _completed(by_strings, by_text)
 
-    def _by_text(
-        self, found: Found, time: float | None, computer: str, level: Level | None
-    ) -> Event | None:
+    def _by_text(self, raw: RawEvent) -> Event | None:
         """The event of the message, which is that of its frame where one like it was read."""
-        head, _, rest = found.message.partition(") ")
-        frame, order = self._framed(found, head), self.options.date_order
-        if frame is not None and (
-            event := event_in_frame(frame, rest, time, found.record_id, order)
-        ):
+        head, _, rest = raw.message.partition(") ")
+        frame, order = self._framed(raw, head), self.options.date_order
+        if frame and (event := event_in_frame(frame, rest, raw.time, raw.record_id, order)):
             return event
-        return event_from_text(
-            message=found.message,
-            provider=found.provider,
-            event_id=found.event_id,
-            time=time,
-            computer=computer,
-            channel=found.channel,
-            record_id=found.record_id,
-            level=level,
-            extra_providers=self.options.providers,
-            date_order=order,
-        )
+        return event_from_text(raw, self.options.providers, order)
 
 
-def _clean(found: Found) -> None:
+def _clean(raw: RawEvent) -> None:
     """Half characters (`\\ud800` in JSON, invalid bytes) become U+FFFD; no id is no id."""
-    if found.event_id is not None and found.event_id > MAX_EVENT_ID:
-        found.event_id = None
-    time = found.time if isinstance(found.time, str) else ""
-    parts = (found.provider, found.computer, found.channel, time, *found.strings)
-    if not (found.message.isascii() and "".join(parts).isascii()):
-        found.provider, found.computer, found.channel, found.message = map(
-            _valid, (found.provider, found.computer, found.channel, found.message)
+    if raw.event_id is not None and raw.event_id > MAX_EVENT_ID:
+        raw.event_id = None
+    time = raw.time if isinstance(raw.time, str) else ""
+    parts = (raw.provider, raw.computer, raw.channel, time, *raw.strings)
+    if not (raw.message.isascii() and "".join(parts).isascii()):
+        raw.provider, raw.computer, raw.channel, raw.message = map(
+            _valid, (raw.provider, raw.computer, raw.channel, raw.message)
         )
-        found.time = _valid(time) if time else found.time
-        found.strings = tuple(map(_valid, found.strings))
+        raw.time = _valid(time) if time else raw.time
+        raw.strings = tuple(map(_valid, raw.strings))
 
 
 def _valid(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def lacks(event: Event) -> bool:
+def _lacks(event: Event) -> bool:
     """Could the rendered text contain more than the strings?"""
     return not event.database or (not event.fields and has_fields(event.event_id))
 
 
-def completed(event: Event, by_text: Event) -> Event:
+def _completed(event: Event, by_text: Event) -> Event:
     """`event` with the facts that only its rendered text contains."""
     gained: dict[str, object] = {
         name: getattr(by_text, name)
@@ -339,3 +311,71 @@ def completed(event: Event, by_text: Event) -> Event:
     if not gained and not by_text.fields:
         return event
     return msgspec.structs.replace(event, fields={**by_text.fields, **event.fields}, **gained)
+
+
+@lru_cache(maxsize=8)
+def _places(providers: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    names = "|".join(sorted({*PATTERNS, *map(re.escape, providers)}, key=len, reverse=True))
+
+    def name(group: str) -> str:
+        return rf"(?P<{group}>(?<![\w.\\/-])(?:{names})(?![\w\\-]|\.\w))"
+
+    closed = r"[\"'\\\])]{0,3}\s*(?:$|[,;|\r\n\t}<>/]| \S[^:=\n]{0,40}[:=])"
+    in_place = [
+        rf"[:=]\s*[\"'\\\[(]{{0,3}}{name('value')}{closed}",
+        rf"\[{name('brackets')}\]",
+        rf">\s?{name('element')}\s?<",
+        rf"['\"]{name('quotes')}\\?['\"]\s*[,;:}}\]\t/>]",
+        rf"(?<=[\t,;|]){name('cell')}(?=[\t,;|])",
+    ]
+    return (
+        re.compile("|".join(in_place), re.MULTILINE),
+        re.compile(
+            rf"{name('numbered')}"
+            r"(?P<number>[\s:\[(/#-]+(?:[Ee]vent ?I[Dd]\W{0,3})?\d{1,5}\b)?"
+        ),
+    )
+
+
+def named_provider(text: str, providers: Sequence[str] = ()) -> str:
+    """The ESE provider, or one of `providers`, that stands in a provider's place in this record, or
+    before a process; empty where it is only a word. Case counts."""
+    text = text[:_LONGEST_NAMING]
+    in_place, named = _places(tuple(providers))
+    if (found := in_place.search(text)) is not None:
+        return found[found.lastgroup or 0]
+    for line in text.split("\n"):
+        if (found := named.search(line)) is None:
+            continue
+        process = PREFIX.search(line.encode("utf-8", "replace"), found.end("numbered"))
+        if process is not None or (found["number"] and _STARTS.match(line)):
+            return found["numbered"]
+    return ""
+
+
+def unread(provider: str) -> str:
+    """The complaint on a record of an ESE provider that no reader understands."""
+    return (
+        f"a record of {provider} in no form that is read, or without its event id; export the log"
+        " as EVTX (wevtutil epl Application ex01.evtx) or as JSON (Get-WinEvent | ConvertTo-Json)"
+    )
+
+
+class LogDecoder:
+    """The common part of the decoders of all formats: their state is the saved context."""
+
+    def __init__(
+        self,
+        maker: Maker,
+        needles: Prefilter,
+        state: DecoderState,
+        logs: KnownLogs | None = None,
+    ) -> None:
+        self._maker = maker
+        self._needles = needles
+        self._state = state
+        self._logs = logs or KnownLogs(maker.options.computer)
+
+    def save(self) -> bytes:
+        self._state.maker = self._maker.save()
+        return msgspec.json.encode(self._state)

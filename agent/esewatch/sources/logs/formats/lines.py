@@ -1,13 +1,209 @@
-"""One event in one line of a log, with the lines that continue its message."""
+"""Events in one line of a log: behind a heading, by named fields, in the columns of an agent."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from esewatch.ese.companions.companion_table import PROVIDER_PATTERNS
-from esewatch.ese.providers import PATTERNS
-from esewatch.sources.logs.formats.fields import Found, integer, level_of
-from esewatch.sources.logs.formats.pairs import named_fields
+from esewatch.ese.providers import PATTERNS, is_ese_provider
+from esewatch.ese.raw_event import RawEvent
+from esewatch.model import Level
+from esewatch.sources.logs.formats.blocks import join_date
+from esewatch.sources.logs.formats.fields import (
+    FIELD_OF,
+    gather,
+    integer,
+    labelled,
+    level_of,
+    plain,
+    words_of,
+)
+from esewatch.sources.logs.formats.prefilter import PREFIX
 from esewatch.sources.logs.formats.times import leading_time
+
+_WORDS = "|".join(
+    re.escape(word)
+    for word in sorted(
+        words_of(
+            "provider", "event_id", "time", "clock", "computer", "channel", "record_id", "type",
+            "level", "message", "other",
+        ),
+        key=len,
+        reverse=True,
+    )
+)  # fmt: skip
+_NAMED = re.compile(
+    rf"(?<![\w.])(?:(?P<label>{_WORDS})[ \u00a0]?:(?=\s)|(?P<key>[A-Za-z][\w.]{{1,40}})=(?!=))\s*"
+)
+_ID_WORDS = tuple(
+    dict.fromkeys(
+        (
+            *(word.lower() for word in words_of("event_id") if len(word) > 2), "id: ", "event: ",
+            "event_id=", "eventcode=", "eventidentifier=", "externalid=", "devtime=",
+        )
+    )
+)  # fmt: skip
+"""One of these is in every line of named fields."""
+_HEAD = 4096
+_FEWEST_PAIRS, _FEWEST_LABELS = 3, 5
+_BEGINS = frozenset(map(plain, words_of("type")))
+_LONGEST = 1 << 16
+_LINE_PROTOCOL = re.compile(r"\A\w+,.*[\"i] (\d{19})\s*\Z", re.DOTALL)
+"""A line of InfluxDB's protocol (Telegraf), with its time in nanoseconds."""
+_ABSENT = frozenset({"", "-", "n/a", "none", "null"})
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.|"")*)"', re.DOTALL)
+_ESCAPED = re.compile(r'\\([\\"/])')
+_DRIVES = re.compile(r"[A-Za-z]:\\\\\w|\\\"")
+_DOUBLED = re.compile(r'""(?=[A-Za-z]:\\|\\\\)')
+_LAYOUTS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    # The CloudWatch agent, `event_format: text`.
+    (
+        "] [",
+        re.compile(
+            r"\s*(?P<time>\d\S+) \[(?P<channel>[^\[\]]+)\] \[(?P<level>\w*)\] \[(?P<event_id>\d+)\]"
+            r" \[(?P<provider>[^\]]+(?:\] ISAM)?)\] \[(?P<computer>[^\[\]\s]+)\]"
+            r" \[(?P<message>.*)\]\s*\Z",
+            re.DOTALL,
+        ),
+    ),
+    # OSSEC and Wazuh, `archives.log` and alerts.
+    (
+        "WinEvtLog: ",
+        re.compile(
+            r"(?:[^\n]{0,300}(?P<year>\d{4}) (?P<day>[A-Z][a-z]{2} \d\d) (?P<clock>[\d:]{8}) )?"
+            r"[^\n]{0,300}?"
+            r"WinEvtLog: (?P<channel>[^:\n]+): (?P<level>\w+)\((?P<event_id>\d+)\):"
+            r" (?P<provider>[^:\n]+): [^:\n]*: [^:\n]*: (?P<computer>[^:\s]+): (?P<message>.*)",
+            re.DOTALL,
+        ),
+    ),
+    # Snare, with or without a header before it.
+    (
+        "MSWinEventLog\t",
+        re.compile(
+            r"[^\n]{0,300}?MSWinEventLog\t\d+\t(?P<channel>[^\t]*)\t\d+\t(?P<time>[^\t]*)\t"
+            r"(?P<event_id>\d+)\t(?P<provider>[^\t]*)\t[^\t]*\t[^\t]*\t(?P<level>[^\t]*)\t"
+            r"(?P<computer>[^\t]*)\t[^\t]*\t[^\t]*\t(?P<message>[^\t]*)",
+            re.DOTALL,
+        ),
+    ),
+    # PsLogList -s.
+    (
+        ",",
+        re.compile(
+            r"(?P<record_id>\d+),(?P<channel>[^,\n]+),(?P<provider>[^,\n]+),(?P<level>[A-Z]+),"
+            r"(?P<computer>[^,\n]+),(?P<time>[^,\n]+),(?P<event_id>\d+),[^,\n]*,(?P<message>.*)",
+            re.DOTALL,
+        ),
+    ),
+)
+"""A piece of each layout, and the layout with the names of its fields."""
+
+
+def undone(text: str) -> str:
+    r"""The text without the escaping of a container: `\"` and `\\`, or `""`."""
+    if ("\\\\" in text or '\\"' in text) and _DRIVES.search(text):
+        return _ESCAPED.sub(r"\1", text)
+    return text.replace('""', '"') if '""' in text and _DOUBLED.search(text) else text
+
+
+def records_in(text: str, providers: tuple[str, ...] = ()) -> list[RawEvent]:
+    """The events of ESE, or of `providers`, in one line with named fields; none if it is another
+    line. What stands before the first of them is not read."""
+    if len(text) > _LONGEST:
+        return []
+    if "MSWinEventLog#011" in text:  # rsyslog escapes tabs by default
+        text = text.replace("#011", "\t")
+    for piece, layout in _LAYOUTS:
+        if piece in text and (match := layout.match(text)) is not None:
+            found = _of_layout(match)
+            return [found] if is_ese_provider(found.provider, providers) else []
+    if text.count("=") < _FEWEST_PAIRS and text.count(": ") < _FEWEST_LABELS:
+        return []
+    low = text[:_HEAD].lower()
+    if not any(word in low for word in _ID_WORDS):
+        return []
+    read = [
+        found
+        for found in map(_found, _records(text))
+        if found.event_id is not None and is_ese_provider(found.provider, providers)
+    ]
+    # A message without a name of its own is read with the header of its line.
+    has_text = any(found.message for found in read)
+    return read if has_text or not PREFIX.search(text.encode("utf-8", "replace")) else []
+
+
+def named_fields(text: str) -> RawEvent:
+    """The fields of pairs: of the structured data of RFC 5424, of CEF and LEEF."""
+    return _found(next(_records(text)))
+
+
+def _of_layout(match: re.Match[str]) -> RawEvent:
+    values = match.groupdict()
+    if values.get("year"):
+        values["time"] = f"{values['day']} {values['year']} {values['clock']}"
+    return RawEvent(
+        provider=values["provider"].strip(),
+        event_id=integer(values["event_id"]),
+        time=values.get("time"),
+        computer=values["computer"].strip(),
+        channel=values["channel"].strip(),
+        record_id=integer(values.get("record_id")),
+        level=level_of(values["level"]),
+        message=undone(values["message"].strip().strip('"')),
+    )
+
+
+def _found(values: dict[str, object]) -> RawEvent:
+    if "event" in values and (number := integer(values.pop("event"))) is not None:
+        values.setdefault("eventid", number)
+    join_date(values)
+    found = gather(values)
+    found.message = undone(found.message)
+    return found
+
+
+def _records(text: str) -> Iterator[dict[str, object]]:
+    """Names and values of each record; the label of a type begins another one."""
+    values: dict[str, object] = {}
+    at = 0
+    while (match := _NAMED.search(text, at)) is not None:
+        name = labelled(match["label"] or match["key"])
+        if name in _BEGINS and name in values:
+            yield values
+            values = {}
+        value, at = _value(text, match, is_message=FIELD_OF.get(name) == "message")
+        if value.lower() not in _ABSENT:
+            values.setdefault(name, value)
+    if (stamp := _LINE_PROTOCOL.search(text)) is not None:
+        values.setdefault("timestamp", stamp[1])
+    yield values
+
+
+def _value(text: str, match: re.Match[str], *, is_message: bool) -> tuple[str, int]:
+    """The value behind this name, and where it ends."""
+    at = match.end()
+    if match["key"] and (quoted := _QUOTED.match(text, at)) is not None:
+        return quoted[1].replace('\\"', '"').replace("\\\\", "\\").replace('""', '"'), quoted.end()
+    if match["key"] and match.start() and text[match.start() - 1] == "\t":
+        end = text.find("\t", at)
+    elif is_message:
+        end = _next_record(text, at)
+    else:
+        following = _NAMED.search(text, at)
+        end = following.start() if following else -1
+    end = len(text) if end < 0 else end
+    return text[at:end].strip(" \t\r\n,;|"), end
+
+
+def _next_record(text: str, at: int) -> int:
+    """Start of the record behind a message; -1 if there is none."""
+    while (match := _NAMED.search(text, at)) is not None:
+        if match["label"] and plain(match["label"]) in _BEGINS:
+            return match.start()
+        at = match.end()
+    return -1
+
 
 _PREFIX = re.compile(r"\(\(? ?(?:PID|\d{1,10}) ?(?:,[A-Z-],\d{1,10}[^)\n]{0,40})?\)[\s)']")
 _PROCESS = re.compile(
@@ -58,7 +254,7 @@ class _Heading(NamedTuple):
     """The text between the time of a line and its message."""
 
     provider: str
-    level: str
+    level: Level | None
     computer: str
     numbered: bool
     event_id: int | None
@@ -84,11 +280,11 @@ class LineReader:
             rf"(?<![\w.\\/-])({'|'.join(names)})(?![\w\\.-])", re.IGNORECASE
         )
 
-    def read(self, text: str) -> tuple[Found, bool] | None:
+    def read(self, text: str) -> tuple[RawEvent, bool] | None:
         """Read a line, and whether it is certain to be an event; None if it is none. Certain is a
         line with a time and the process prefix that every ESE text has."""
         if is_undescribed(text):
-            return Found(message=text), False
+            return RawEvent(message=text), False
         if (header := _SYSLOG.match(text.lstrip())) is not None:
             return self._behind_header(header)
         read = self._line(text)
@@ -106,7 +302,7 @@ class LineReader:
         """
         if (header := _SYSLOG.match(text.lstrip())) is not None:
             return leading_time(header["time"])[0], header["host"].strip("-")
-        found = Found()
+        found = RawEvent()
         rest = _opening(text, found)
         time = found.time if isinstance(found.time, str) else ""
         if not time:
@@ -115,9 +311,9 @@ class LineReader:
         host = word if isinstance(word, str) else word[0].strip("[]():,|\"'") if word else ""
         return time, host if _is_host(host) else ""
 
-    def _line(self, text: str) -> tuple[Found, bool] | None:
+    def _line(self, text: str) -> tuple[RawEvent, bool] | None:
         """A line without a header of RFC 5424, or what stands behind one."""
-        found = Found()
+        found = RawEvent()
         if "EvntSLog" in text:
             text = _EVENT_REPORTER.sub(r" \1: \2: ", text)
         rest = _opening(text, found)
@@ -146,23 +342,23 @@ class LineReader:
             found.event_id = None
         return found, dated and prefix is not None
 
-    def _behind_header(self, header: re.Match[str]) -> tuple[Found, bool] | None:
+    def _behind_header(self, header: re.Match[str]) -> tuple[RawEvent, bool] | None:
         """The event behind a header of RFC 5424, which may be a line with a heading of its own."""
         body = header.string[header.end() :]
         kind, host = integer(header["kind"]), header["host"].strip("-")
         told = _NAMED_ID.search(header["data"])
-        data = named_fields(header["data"]) if len(header["data"]) > 1 else Found()
+        data = named_fields(header["data"]) if len(header["data"]) > 1 else RawEvent()
         program = self._known.fullmatch(header["program"])
         named = program or self._provider.search(header["data"])
         prefix = _PREFIX.search(body)
         head = body[: prefix.start() if prefix else _LONGEST_KEPT]
         if named is None or self._heading(head) is not None:
             read = self._line(body)
-            found = read[0] if read else Found(message=body.strip())
+            found = read[0] if read else RawEvent(message=body.strip())
         else:
             number = _NUMBER.match(head) if told is None and kind is None else None
             at = number.end() if number else 0
-            found = Found(provider=named[0], message=_process_on(body, at, prefix))
+            found = RawEvent(provider=named[0], message=_process_on(body, at, prefix))
             found.event_id = integer(number[1]) if number else None
         found.time = found.time or data.time or leading_time(header["time"])[0] or None
         found.computer = found.computer or data.computer or host
@@ -202,8 +398,8 @@ class LineReader:
 
     @staticmethod
     def _unnamed(
-        rest: str, prefix: re.Match[str] | None, found: Found
-    ) -> tuple[Found, bool] | None:
+        rest: str, prefix: re.Match[str] | None, found: RawEvent
+    ) -> tuple[RawEvent, bool] | None:
         """A line without a provider: the prefix and the words of the text decide."""
         if prefix is None:
             return None
@@ -226,7 +422,7 @@ def _process_on(text: str, at: int, prefix: re.Match[str] | None) -> str:
     return message[1:].removesuffix("]") if message.startswith("[") else message
 
 
-def _opening(text: str, found: Found) -> str:
+def _opening(text: str, found: RawEvent) -> str:
     """Take priority, level and time from the start of the line; returns the rest."""
     rest = text.lstrip(" \t\"'[(")
     if rest.startswith("<") and (priority := _PRIORITY.match(rest)):
@@ -237,15 +433,16 @@ def _opening(text: str, found: Found) -> str:
     return rest if found.time else _behind_time(rest, found)
 
 
-def _behind_level(text: str, found: Found) -> str:
-    level = _LEVEL.match(text)
-    if level is None or found.level or not level_of(level[1]):
+def _behind_level(text: str, found: RawEvent) -> str:
+    word = _LEVEL.match(text)
+    level = word and level_of(word[1])
+    if not word or found.level or not level:
         return text
-    found.level = level[1]
-    return text[level.end() :]
+    found.level = level
+    return text[word.end() :]
 
 
-def _behind_time(text: str, found: Found) -> str:
+def _behind_time(text: str, found: RawEvent) -> str:
     time, behind = leading_time(text)
     if not time:
         return text
@@ -277,14 +474,14 @@ def is_undescribed(text: str) -> bool:
     return "description for event id" in low and _UNDESCRIBED.search(low) is not None
 
 
-def _host(text: str) -> tuple[str, str]:
+def _host(text: str) -> tuple[Level | None, str]:
     """Level and computer before a provider: one word left that is no level is the computer."""
-    level = ""
+    level: Level | None = None
     words = []
     for word in text.replace("\t", " ").split():
         bare = word.strip("[]():,|\"'")
-        if level_of(bare) and not bare.isdigit():
-            level = level or bare
+        if (named := level_of(bare)) and not bare.isdigit():
+            level = level or named
         elif bare and bare != "-":
             words.append(bare)
     if not words or len(words) > 2:

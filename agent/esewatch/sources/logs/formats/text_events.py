@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from esewatch.ese.events.from_text import TextFrame
+from esewatch.ese.raw_event import RawEvent
 from esewatch.sources.files.decoder import Fed
-from esewatch.sources.files.heard_times import KnownLogs, Log
+from esewatch.sources.files.record_times import KnownLogs, Log
 from esewatch.sources.logs.formats.blocks import (
     continues,
     ends_block,
@@ -24,15 +25,19 @@ from esewatch.sources.logs.formats.blocks import (
     read_header,
     unquoted,
 )
-from esewatch.sources.logs.formats.console import DASHES, read_table
-from esewatch.sources.logs.formats.decoder_state import DecoderState
-from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.fields import Found, level_of
-from esewatch.sources.logs.formats.json.json_values import events_in
-from esewatch.sources.logs.formats.lines import LineReader, is_undescribed
-from esewatch.sources.logs.formats.pairs import records_in, undone
+from esewatch.sources.logs.formats.event_builder import (
+    RECORD_LIMIT,
+    DecoderState,
+    Harvest,
+    LogDecoder,
+    Maker,
+)
+from esewatch.sources.logs.formats.fields import level_of
+from esewatch.sources.logs.formats.json_values import events_in
+from esewatch.sources.logs.formats.lines import LineReader, is_undescribed, records_in, undone
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
-from esewatch.sources.logs.formats.xml_events import OPEN, add_element, element_end, hear_element
+from esewatch.sources.logs.formats.tables import DASHES, Table, read_table
+from esewatch.sources.logs.formats.xml_events import OPEN, add_element, element_end, head_of
 
 _ANCHORS = re.compile(
     rb"\n(?=[ \tEIP-])[ \t]*(?:Event ID:|EventID |Ereignis-ID:|ID de l|ID evento:|ID do Evento:"
@@ -80,27 +85,22 @@ class TextPiece(NamedTuple):
     open: bool = False
 
 
-class TextEvents:
+class TextEvents(LogDecoder):
     def __init__(
         self,
         maker: Maker,
         needles: Prefilter,
-        kept: DecoderState | None = None,
+        state: DecoderState | None = None,
         logs: KnownLogs | None = None,
     ) -> None:
-        self._maker = maker
-        self._needles = needles
-        self._logs = logs or KnownLogs(maker.options.computer)
+        super().__init__(maker, needles, state or DecoderState("text"), logs)
         self._frames: dict[bytes, TextFrame | None] = {}
         """By the heading of a line, to its process."""
         self._lines = LineReader(maker.options.providers, companions=maker.options.companions)
-        self._table = kept.table if kept else None
-        self._heading = kept.heading if kept else ""
-        self._taken = kept.taken if kept else 0
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
         harvest = Harvest()
-        at = known = self._known_lines(data, self._taken, harvest)
+        at = known = self._known_lines(data, self._state.taken, harvest)
         consumed = -1
         anchors = _anchors(data, at)
         hits = self._needles.hits_behind(data, at)
@@ -120,7 +120,7 @@ class TextEvents:
         if consumed < 0:
             consumed = len(data) if final else self._settled(data, at)
         self._hear(data, hits, known, consumed, harvest)
-        fed, self._taken = harvest.fed(data, consumed)
+        fed, self._state.taken = harvest.fed(data, consumed)
         return fed
 
     def _hear(self, data: bytes, hits: Sequence[int], known: int, end: int, fed: Harvest) -> None:
@@ -144,10 +144,10 @@ class TextEvents:
             told = self._maker.hear_at(host, "", time, fed)
             return None if told is None else ((host, ""), told)
 
-        if self._logs.are_heard(data, self._taken, end, hear):
+        if self._logs.are_heard(data, self._state.taken, end, hear):
             return
         lines: dict[tuple[bytes, bytes], list[int]] = {}
-        at = self._taken
+        at = self._state.taken
         for line in data[at:end].split(b"\n"):
             head = _HEARD.match(line)
             if head is not None and not level_of(_text(head[3])):
@@ -159,14 +159,9 @@ class TextEvents:
         for at in chain.from_iterable(lines.values()):
             hear(at, _line_end(data, at))
 
-    def save(self) -> bytes:
-        return DecoderState(
-            "text", self._maker.save(), table=self._table, heading=self._heading, taken=self._taken
-        ).encoded()
-
     def _known_lines(self, data: bytes, at: int, harvest: Harvest) -> int:
         """Take the lines from `at` on that are like lines read before; returns where they end."""
-        if self._table is not None or (at and data[at - 1] != _NEWLINE):
+        if self._state.table is not None or (at and data[at - 1] != _NEWLINE):
             return at
         while (line := _LINE.match(data, at)) is not None:
             time, head, rest = line.groups()
@@ -194,7 +189,7 @@ class TextEvents:
     def _piece(self, data: bytes, at: int, hit: int, *, told: bool, final: bool) -> TextPiece:
         """The record that the hit is in. Never reads before `at`, the end of the record before.
         `told` says that the line is known to have a needle."""
-        start = _line_start(data, at, hit)
+        start, table = _line_start(data, at, hit), self._state.table
         # Decided without a copy of the line, which may have very many elements.
         if OPEN.match(data, hit) and data.find(b'{"', start, hit) < 0:
             return _element(data, hit)
@@ -206,7 +201,7 @@ class TextEvents:
             return TextPiece("dashes", start, end)
         if line.rstrip().endswith(b"}") and b'{"' in line:
             return TextPiece("json", start, end)
-        if self._table and (piece := self._row_piece(data, at, start, end)) is not None:
+        if table and (piece := self._row_piece(data, at, start, end, table)) is not None:
             return piece
         label = None if dated else label_of(_text(line))
         if label is not None or (not dated and continues(_text(line))):
@@ -221,36 +216,31 @@ class TextEvents:
             return TextPiece("skip", start, end)
         return self._line_piece(data, start, end)
 
-    def _row_piece(self, data: bytes, at: int, start: int, end: int) -> TextPiece | None:
+    def _row_piece(
+        self, data: bytes, at: int, start: int, end: int, table: Table
+    ) -> TextPiece | None:
         """The row of the table, and the lines that continue its message."""
         first = start
         for _ in range(_WRAPPED_LINES):
             line = _text(data[first : _line_end(data, first)])
-            if self._is_row(line):
+            if table.row(line) is not None:
                 break
-            if first <= at or not self._continues(line):
+            if first <= at or not table.continues(line):
                 return None
             first = _line_start(data, at, first - 1)
         else:
             return None
-        end = _line_end(data, first)
-        stop = end
+        end = stop = _line_end(data, first)
         for _ in range(_WRAPPED_LINES):
             if end >= len(data):
                 return TextPiece("row", first, stop, open=True)
             following = _line_end(data, end)
             line = _text(data[end:following])
-            if not self._continues(line):
+            if not table.continues(line):
                 break
             end = following
             stop = end if line.strip() else stop
         return TextPiece("row", first, stop)
-
-    def _is_row(self, line: str) -> bool:
-        return self._table is not None and self._table.row(line) is not None
-
-    def _continues(self, line: str) -> bool:
-        return self._table is not None and self._table.continues(line)
 
     def _line_piece(self, data: bytes, start: int, end: int) -> TextPiece:
         """A log line and the lines behind it that do not begin something of their own."""
@@ -292,17 +282,19 @@ class TextEvents:
                     self._learn(content)
             case "dashes":
                 header = _line_start(data, at, max(piece.start - 1, at))
-                self._table = read_table(_text(data[header : piece.start]), text, self._heading)
-                self._heading = "" if self._table else self._heading
+                self._state.table = read_table(
+                    _text(data[header : piece.start]), text, self._state.heading
+                )
+                self._state.heading = "" if self._state.table else self._state.heading
             case "heading":
                 label = label_of(text)
-                self._heading = label.value if label else ""
+                self._state.heading = label.value if label else ""
             case "xml":
                 if self._needles.any_in(content):
                     before = data[_line_start(data, at, piece.start) : piece.start]
                     add_element(content, piece.start, self._maker, harvest, before=before)
                 else:
-                    hear_element(content, self._maker, harvest)
+                    self._maker.hear(head_of(content), harvest)
             case "json":
                 self._take_json(text, piece.start, harvest)
             case "row":
@@ -314,7 +306,7 @@ class TextEvents:
                     self._maker.hear(found, harvest)
 
     def _take_records(
-        self, text: str, records: Sequence[Found], offset: int, harvest: Harvest
+        self, text: str, records: Sequence[RawEvent], offset: int, harvest: Harvest
     ) -> None:
         """Take records with named fields; what they lack is in the header of the line."""
         time, host = self._lines.origin(text)
@@ -331,19 +323,17 @@ class TextEvents:
             harvest.complain(offset, "not valid JSON")
             return
         for found in events_in(value):
-            if found.broken:
-                harvest.complain(offset, found.broken)
-            else:
-                self._maker.add(found, offset, harvest)
+            self._maker.add(found, offset, harvest)
 
     def _take_row(self, text: str, offset: int, harvest: Harvest) -> None:
         first, _, rest = text.partition("\n")
-        found = self._table.row(first.rstrip("\r")) if self._table else None
+        found = self._state.table.row(first.rstrip("\r")) if self._state.table else None
         if found is None:
             return
         wrapped = " ".join(line.strip() for line in rest.splitlines() if line.strip())
         found.message = f"{found.message} {wrapped}".strip()
-        if self._maker.add(found, offset, harvest) and found.time is None:
+        timeless = found.time is None
+        if self._maker.add(found, offset, harvest) and timeless:
             self._maker.remark(offset, "a table without times: the times are unknown", harvest)
 
     def _take_block(self, content: bytes, offset: int, harvest: Harvest) -> None:
@@ -377,15 +367,15 @@ class TextEvents:
 
     def _open_row(self, data: bytes, at: int) -> int:
         """Start of the table row at the end of the data, to which further lines may belong."""
-        start = len(data)
-        for _ in range(_WRAPPED_LINES if self._table else 0):
-            if start <= at:
+        start, table = len(data), self._state.table
+        for _ in range(_WRAPPED_LINES):
+            if table is None or start <= at:
                 break
             start = _line_start(data, at, start - 1)
             line = _text(data[start : _line_end(data, start)])
-            if self._is_row(line):
+            if table.row(line) is not None:
                 return start
-            if not self._continues(line):
+            if not table.continues(line):
                 break
         return len(data)
 

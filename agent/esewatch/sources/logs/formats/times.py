@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from esewatch.ese.dates import DateOrder, iso_time
+from esewatch.model import SourceError
 
 _TIME = (
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})"
@@ -92,8 +93,11 @@ class Times:
     """Reads the times of one file. `notes` collects remarks for the user."""
 
     def __init__(self, timezone: str | None = None, date_order: DateOrder | None = None) -> None:
-        """`timezone` is a zoneinfo name; raises ZoneInfoNotFoundError or ValueError if unknown."""
-        self._zone = ZoneInfo(timezone) if timezone else None
+        """`timezone` is a name of zoneinfo. Raises SourceError where it is not known."""
+        try:
+            self._zone = ZoneInfo(timezone) if timezone else None
+        except (KeyError, ValueError, OSError) as error:
+            raise SourceError(f"time zone {timezone!r} is not known here: {error}") from None
         self._configured = date_order
         self._state = TimesState()
         self._told = ""

@@ -7,15 +7,14 @@ entities is never seen by the parser, and roots may follow each other as they li
 import html
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import unescape
 
+from esewatch.ese.raw_event import RawEvent
 from esewatch.sources.files.decoder import Fed
-from esewatch.sources.logs.formats.decoder_state import DecoderState
-from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.fields import Found, gather, integer, plain
-from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
+from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, LogDecoder, Maker
+from esewatch.sources.logs.formats.fields import gather, integer, level_of, plain
+from esewatch.sources.logs.formats.prefilter import hit_between
 
 OPEN = re.compile(rb"<Event(?=[\s>])|&lt;Event(?=\s|&gt;)")
 _OPEN_ANY = re.compile(OPEN.pattern + rb"|<Obj(?:ect)?(?=\s)")
@@ -47,20 +46,15 @@ _COMPUTER = re.compile(rb"<Computer>([^<]{0,512})</Computer>")
 _CHANNEL = re.compile(rb"<Channel>([^<]{0,512})</Channel>")
 
 
-class XmlEvents:
+class XmlEvents(LogDecoder):
     """Decoder of `<Event>` elements, each of which stands for itself."""
-
-    def __init__(self, maker: Maker, needles: Prefilter, kept: DecoderState | None = None) -> None:
-        self._maker = maker
-        self._needles = needles
-        self._taken = kept.taken if kept else 0
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
         harvest = Harvest()
         hits = self._needles.hits(data)
         consumed = len(data)
-        behind = self._taken
-        for start, end in elements(data, self._taken):
+        behind = self._state.taken
+        for start, end in elements(data, self._state.taken):
             self._tell_between(data, hits, behind, start, harvest)
             behind = end
             closed = data.endswith((CLOSE, _CLOSE_ESCAPED, *_OBJECT_ENDS), start, end)
@@ -72,10 +66,10 @@ class XmlEvents:
             elif hit_between(hits, start, end):
                 add_element(data[start:end], start, self._maker, harvest)
             else:
-                hear_element(data[start:end], self._maker, harvest)
+                self._maker.hear(head_of(data[start:end]), harvest)
         if consumed == len(data):
             self._tell_between(data, hits, behind, consumed, harvest)
-        fed, self._taken = harvest.fed(data, consumed)
+        fed, self._state.taken = harvest.fed(data, consumed)
         return fed
 
     def _tell_between(
@@ -85,9 +79,6 @@ class XmlEvents:
         if hit_between(hits, start, end):
             self._maker.foreign = False
             self._maker.tell_unread(data[start:end], start, harvest, harvest.said)
-
-    def save(self) -> bytes:
-        return DecoderState("xml", self._maker.save(), taken=self._taken).encoded()
 
 
 def elements(data: bytes, at: int) -> Iterator[tuple[int, int]]:
@@ -162,26 +153,11 @@ def _bare(element: bytes, before: bytes) -> bytes:
     return element
 
 
-class Head(NamedTuple):
-    """Fields of an element, without parsing it; empty where they are not there."""
-
-    computer: str
-    channel: str
-    time: str
-
-
-def head_of(element: bytes) -> Head:
-    time = _TIME.search(element)
-    return Head(
-        _text(_COMPUTER, element),
-        _text(_CHANNEL, element),
-        time[2].decode("ascii", "replace") if time else "",
-    )
-
-
-def hear_element(element: bytes, maker: Maker, harvest: Harvest) -> None:
-    """Note the time of an element of another provider."""
-    maker.hear_at(*head_of(element), harvest)
+def head_of(element: bytes) -> RawEvent:
+    """Computer, channel and time of an element, without parsing it."""
+    found = _TIME.search(element)
+    time = found[2].decode("ascii", "replace") if found else ""
+    return RawEvent(time=time, computer=_text(_COMPUTER, element), channel=_text(_CHANNEL, element))
 
 
 def _text(pattern: re.Pattern[bytes], element: bytes) -> str:
@@ -189,7 +165,7 @@ def _text(pattern: re.Pattern[bytes], element: bytes) -> str:
     return unescape(found[1].decode("utf-8", "replace").strip()) if found else ""
 
 
-def found_in(element: bytes) -> Found:
+def found_in(element: bytes) -> RawEvent:
     """The fields of one `<Event>` element in UTF-8. Raises ValueError."""
     if len(element) > RECORD_LIMIT:
         raise ValueError(_ENDLESS)
@@ -202,7 +178,7 @@ def found_in(element: bytes) -> Found:
         raise ValueError(str(error)) from None
     if element.startswith(b"<Obj"):
         return _of_object(root)
-    found = Found()
+    found = RawEvent()
     for section in root:
         name = _local(section)
         if name == "System":
@@ -220,7 +196,7 @@ def found_in(element: bytes) -> Found:
     return found
 
 
-def _of_object(root: ElementTree.Element) -> Found:
+def _of_object(root: ElementTree.Element) -> RawEvent:
     """An event object of PowerShell: properties with their names, and its strings in a list."""
     values: dict[str, object] = {}
     strings: tuple[str, ...] = ()
@@ -245,7 +221,7 @@ def _spelt(text: str | None) -> str:
     return _SPELT.sub(lambda found: chr(int(found[1], 16)), text or "").replace("\r\n", "\n")
 
 
-def _read_system(system: ElementTree.Element, found: Found) -> None:
+def _read_system(system: ElementTree.Element, found: RawEvent) -> None:
     for item in system:
         text = (item.text or "").strip()
         match _local(item):
@@ -262,7 +238,7 @@ def _read_system(system: ElementTree.Element, found: Found) -> None:
             case "Channel":
                 found.channel = text
             case "Level":
-                found.level = text
+                found.level = level_of(text)
 
 
 def _string(item: ElementTree.Element) -> str:

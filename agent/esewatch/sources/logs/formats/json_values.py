@@ -12,7 +12,8 @@ from itertools import chain
 
 import msgspec
 
-from esewatch.sources.logs.formats.fields import FIELD_OF, Found, gather, integer, plain
+from esewatch.ese.raw_event import RawEvent
+from esewatch.sources.logs.formats.fields import FIELD_OF, gather, integer, level_of, plain
 from esewatch.sources.logs.formats.xml_events import found_in
 
 _EXPORTED = ("resourceLogs", "scopeLogs", "instrumentationLibraryLogs", "logRecords")
@@ -44,7 +45,7 @@ _STRING_KEYS = (
 )  # fmt: skip
 
 
-def events_in(value: object, depth: int = _DEPTH) -> Iterator[Found]:
+def events_in(value: object, depth: int = _DEPTH) -> Iterator[RawEvent]:
     """The fields of each event in a decoded JSON value; wrappers, lists and texts are opened."""
     if isinstance(value, list):
         for item in value:
@@ -69,7 +70,7 @@ def log_records(value: object, depth: int = 3) -> Iterator[object]:
         yield from log_records(item, depth - 1)
 
 
-def _of_object(value: Mapping[str, object], depth: int) -> Iterator[Found]:
+def _of_object(value: Mapping[str, object], depth: int) -> Iterator[RawEvent]:
     for key, shape in _SHAPES:
         if key in value and (found := shape(value)) is not None:
             yield found
@@ -133,16 +134,16 @@ def _decoded(text: str) -> object:
         return None
 
 
-def _of_xml(text: str) -> Found:
+def _of_xml(text: str) -> RawEvent:
     """An `<Event>` element as text (`raw: true` of the OpenTelemetry Collector)."""
     start = max(0, text.find("<Event"))
     try:
         return found_in(text[start:].rstrip().encode("utf-8", "replace"))
     except ValueError as error:
-        return Found(broken=f"not a readable <Event> element: {error}")
+        return RawEvent(broken=f"not a readable <Event> element: {error}")
 
 
-def _xml_with_message(value: Mapping[str, object]) -> Found | None:
+def _xml_with_message(value: Mapping[str, object]) -> RawEvent | None:
     """`System` as XML text of the whole event, `Message` and `StringInserts` beside it. Source:
     Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_XML`)."""
     system = value.get("System")
@@ -154,13 +155,13 @@ def _xml_with_message(value: Mapping[str, object]) -> Found | None:
     return found
 
 
-def _text_with_strings(value: Mapping[str, object]) -> Found | None:
+def _text_with_strings(value: Mapping[str, object]) -> RawEvent | None:
     """`log` as lines `ProviderName=ESE`, the message last; `StringInserts` beside it. Source:
     Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_Text`)."""
     return _event_of_lines(value.get("log"), StringInserts=value.get("StringInserts"))
 
 
-def _splunk_event(value: Mapping[str, object]) -> Found | None:
+def _splunk_event(value: Mapping[str, object]) -> RawEvent | None:
     """Lines `SourceName=ESE` behind one with a local time, the message last, or fields. The time is
     beside them. Source: Splunk, "Monitor Windows event log data" (`renderXml=false`)."""
     for text, time in _SPLUNK:
@@ -179,7 +180,7 @@ def _epoch(value: object) -> object:
     return float(value) if isinstance(value, str) and _SECONDS.fullmatch(value) else value
 
 
-def _event_of_lines(text: object, **more: object) -> Found | None:
+def _event_of_lines(text: object, **more: object) -> RawEvent | None:
     if not isinstance(text, str):
         return None
     head, is_event, message = text.replace("\r\n", "\n").partition("\nMessage=")
@@ -196,7 +197,7 @@ def _event_of_lines(text: object, **more: object) -> Found | None:
     return _flat_event({**fields, "Message": message, **more})
 
 
-def _telegraf_event(value: Mapping[str, object]) -> Found | None:
+def _telegraf_event(value: Mapping[str, object]) -> RawEvent | None:
     """Fields and tags of the plugin `win_eventlog`, which fields are which is a setting there.
     Source: Telegraf, `plugins/inputs/win_eventlog/README.md`."""
     fields, tags = value.get("fields"), value.get("tags")
@@ -205,7 +206,7 @@ def _telegraf_event(value: Mapping[str, object]) -> Found | None:
     return _flat_event({**fields, **tags})
 
 
-def _tree_event(value: Mapping[str, object]) -> Found | None:
+def _tree_event(value: Mapping[str, object]) -> RawEvent | None:
     """`Event/System`, or `System` alone."""
     for holder in (value.get("Event"), value):
         if isinstance(holder, dict) and isinstance(holder.get("System"), dict):
@@ -213,7 +214,7 @@ def _tree_event(value: Mapping[str, object]) -> Found | None:
     return None
 
 
-def _wazuh_event(value: Mapping[str, object]) -> Found | None:
+def _wazuh_event(value: Mapping[str, object]) -> RawEvent | None:
     """`system` with its fields, `eventdata` beside it. Source: Wazuh, "Windows event channel"."""
     system = value.get("system")
     if not isinstance(system, dict):
@@ -233,12 +234,12 @@ def texts_in(value: object, depth: int = _DEPTH) -> Iterator[str]:
             yield from texts_in(item, depth - 1)
 
 
-def named_values(value: object) -> Found:
+def named_values(value: object) -> RawEvent:
     """The fields beside a text that is an event of its own."""
-    return gather(_flat(value)) if isinstance(value, dict) else Found()
+    return gather(_flat(value)) if isinstance(value, dict) else RawEvent()
 
 
-def _flat_event(value: Mapping[str, object]) -> Found | None:
+def _flat_event(value: Mapping[str, object]) -> RawEvent | None:
     """Fields side by side under any of their known names."""
     values = _flat(value)
     found = gather(values)
@@ -249,7 +250,7 @@ def _flat_event(value: Mapping[str, object]) -> Found | None:
     return found
 
 
-_SHAPES: tuple[tuple[str, Callable[[Mapping[str, object]], Found | None]], ...] = (
+_SHAPES: tuple[tuple[str, Callable[[Mapping[str, object]], RawEvent | None]], ...] = (
     ("System", _xml_with_message),
     ("log", _text_with_strings),
     ("event", _splunk_event),
@@ -298,20 +299,22 @@ def _scalar(item: object, name: str) -> object:
     return item
 
 
-def _windows_event(event: Mapping[str, object]) -> Found:
+def _windows_event(event: Mapping[str, object]) -> RawEvent:
     """`Event/System` as evtx_dump writes it, attributes inside or beside the elements."""
     system = event.get("System")
     system = system if isinstance(system, dict) else {}
     rendering = event.get("RenderingInfo")
     rendering = rendering if isinstance(rendering, dict) else {}
-    return Found(
+    return RawEvent(
         provider=_attribute(system, "Provider", "Name"),
         event_id=integer(_text_of(system.get("EventID"))),
         time=_attribute(system, "TimeCreated", "SystemTime"),
         computer=_word(_text_of(system.get("Computer"))),
         channel=_word(_text_of(system.get("Channel"))),
         record_id=integer(_text_of(system.get("EventRecordID"))),
-        level=_word(_text_of(system.get("Level"))) or _word(_text_of(rendering.get("Level"))),
+        level=level_of(
+            _word(_text_of(system.get("Level"))) or _word(_text_of(rendering.get("Level")))
+        ),
         strings=strings_in(event.get("EventData")) or tuple(_innermost(event.get("UserData"))),
         message=_word(_text_of(rendering.get("Message"))) or _word(event.get("Message")),
     )

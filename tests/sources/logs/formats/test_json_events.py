@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.cli.inputs.command import event_line
-from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.model import Event
-from esewatch.sources.logs.formats.json import json_values
-from esewatch.sources.logs.formats.unread import sentence
+from esewatch.sources.logs.formats import json_values
+from esewatch.sources.logs.formats.event_builder import unread
 from tests.sources.logs.formats.reading import (
     FIELDS_703,
     STRINGS_703,
@@ -25,6 +24,7 @@ from tests.sources.logs.formats.reading import (
     read,
 )
 from tests.sources.logs.formats.test_xml_events import xml
+from tests.support.decoding import event_from_strings
 
 TIME = epoch("2007-06-21T03:14:15.123456")
 
@@ -183,7 +183,7 @@ def test_objects_of_no_known_form_that_name_ese_are_told() -> None:
     unknown = json.dumps({"what": {"prov": "ESE", "number": 703}}) + "\n"
     fed = read(unknown * 3 + json_line() + "\n" + json.dumps({"what": "THESE"}) + "\n")
     size = len(unknown)
-    assert fed.unreadable == [(at, sentence("ESE")) for at in (0, size, 2 * size)]
+    assert fed.unreadable == [(at, unread("ESE")) for at in (0, size, 2 * size)]
     assert len(fed.records) == 1
 
 
@@ -436,3 +436,9 @@ def test_the_strings_of_user_data_are_read_as_from_a_log_of_windows() -> None:
     assert found.strings == ("op-1", "DB1")
     deep = json.loads('{"a":' * 600 + "1" + "}" * 600)
     assert one(json.dumps({"Event": {"System": system, "UserData": deep}})).strings == ("",)
+
+
+def test_elements_that_are_no_strings_are_tolerated() -> None:
+    strings = ["NTDS", 3392, None, "ntds.dit", 5]
+    event = one(json.dumps({"SourceName": "ESENT", "EventID": 701, "Strings": strings}) + "\n")
+    assert (event.database, event.fields) == ("ntds.dit", {"pages_freed": 5})

@@ -1,7 +1,7 @@
 """Tables as PowerShell prints them."""
 
 from esewatch.model import Event
-from esewatch.sources.logs.formats.console import read_table
+from esewatch.sources.logs.formats.tables import read_table
 from tests.sources.logs.formats.reading import FIELDS_703, TEXT_703, epoch, events, read
 
 TIME = epoch("2007-06-21T03:14:15")
@@ -73,7 +73,7 @@ def test_right_aligned_values_may_begin_before_their_dashes() -> None:
     assert table is not None
     row = table.row("6/13/2025 6:40:45 AM 30279 Information      Text")
     assert row is not None
-    assert (row.time, row.event_id, row.level) == ("6/13/2025 6:40:45 AM", 30279, "Information")
+    assert (row.time, row.event_id, row.level) == ("6/13/2025 6:40:45 AM", 30279, "information")
 
 
 def test_a_table_of_something_else_is_no_table_of_events() -> None:

@@ -12,16 +12,16 @@ import pytest
 
 from bench.json_log import SHAPES, logged
 from esewatch.sources.files.decoder import Fed
+from esewatch.sources.kind import EventOptions
 from esewatch.sources.logs.event_stream import decoder_factory
-from esewatch.sources.logs.formats.event_builder import EventOptions
-from esewatch.sources.logs.formats.json import json_events
-from esewatch.sources.logs.formats.json.json_events import JsonEvents
-from esewatch.sources.logs.formats.unread import sentence
+from esewatch.sources.logs.formats import json_events
+from esewatch.sources.logs.formats.event_builder import unread
+from esewatch.sources.logs.formats.json_events import JsonEvents
 from tests.fuzz.seeds import kept, seeds
 from tests.sources.logs.formats.reading import STRINGS_703, TEXT_703, events, json_line
 from tests.support.campaign import number_of
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parent / "examples"
 SEED = 2024
 FEW, MANY = 5_000, number_of(1_000_000, 125_000)
 BATCH = 2_000
@@ -218,4 +218,4 @@ def test_a_record_of_no_known_form_is_told_beside_one_that_is_read() -> None:
 
     fed = decoder_factory(EventOptions())("f", data, b"").feed(data, final=True)
     assert len(fed.records) == 1
-    assert [reason for _, reason in fed.unreadable] == [sentence("ESE")]
+    assert [reason for _, reason in fed.unreadable] == [unread("ESE")]

@@ -3,18 +3,27 @@
 import json
 import re
 from bisect import bisect_left
+from datetime import UTC, datetime
 from itertools import chain
+from typing import Annotated
 
 import msgspec
 
-from esewatch.ese.providers import ESE_PROVIDERS
+from esewatch.ese.events.from_strings import event_from_strings, logged_process
+from esewatch.ese.providers import ESE_PROVIDERS, is_ese_provider
+from esewatch.ese.raw_event import RawEvent
+from esewatch.model import Event, Level, Stage, Task
 from esewatch.sources.files.decoder import Fed
-from esewatch.sources.files.heard_times import KnownLogs, Log
-from esewatch.sources.logs.formats.decoder_state import DecoderState
-from esewatch.sources.logs.formats.event_builder import RECORD_LIMIT, Harvest, Maker
-from esewatch.sources.logs.formats.json.esewatch_json import own_line, own_object
-from esewatch.sources.logs.formats.json.json_heads import JsonHeads
-from esewatch.sources.logs.formats.json.json_values import (
+from esewatch.sources.files.record_times import KnownLogs, Log
+from esewatch.sources.logs.formats.event_builder import (
+    RECORD_LIMIT,
+    DecoderState,
+    Harvest,
+    LogDecoder,
+    Maker,
+)
+from esewatch.sources.logs.formats.json_heads import JsonHeads
+from esewatch.sources.logs.formats.json_values import (
     events_in,
     log_records,
     named_values,
@@ -44,30 +53,77 @@ _OTHER_LINE_ENDS = (b"}\r\n", b"},\n", b"},\r\n")
 _CERTAIN = tuple(f'"{name}"'.encode() for name in ESE_PROVIDERS if "*" not in name)
 """Pieces of JSON that are hits of the prefilter for sure."""
 _SIZES = (4096, 65536, RECORD_LIMIT)
+_Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class OwnLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A line that `esewatch events --format json` prints."""
+
+    event_id: Annotated[int, msgspec.Meta(ge=0, le=0xFFFFFFFF)]
+    provider: str
+    time: datetime | None = None
+    computer: str = ""
+    channel: str = ""
+    record_id: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
+    level: Level | None = None
+    process: str = ""
+    instance_state: str = ""
+    engine_version: str = ""
+    ese_instance: str = ""
+    database: str = ""
+    task: Task | None = None
+    stage: Stage | None = None
+    fields: dict[str, _Number | float | str] = {}
+    strings: tuple[str, ...] = ()
+    companion: bool = False
+
+
+_OWN_KEYS = frozenset(OwnLine.__struct_fields__)
+_decode = msgspec.json.Decoder(OwnLine).decode
+
+
+def own_line(line: bytes) -> OwnLine | None:
+    """Content of a line in esewatch's own form (contract, `events --format json`), else None."""
+    try:
+        return _checked(_decode(line))
+    except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError):
+        return None
+
+
+def own_object(value: object) -> OwnLine | None:
+    """The same of a line that is decoded already."""
+    if not isinstance(value, dict) or not {"event_id", "provider"} <= value.keys() <= _OWN_KEYS:
+        return None
+    try:
+        msgspec.json.encode(value)  # half a character raises
+        return _checked(msgspec.convert(value, OwnLine))
+    except (msgspec.ValidationError, OverflowError, UnicodeError):
+        return None
+
+
+def _checked(line: OwnLine) -> OwnLine | None:
+    return line if line.time is None or line.time.tzinfo is not None else None
 
 
 class BrokenError(ValueError):
     """The object can never become valid, whatever follows."""
 
 
-class JsonEvents:
+class JsonEvents(LogDecoder):
     """Decoder of JSON objects, each of which stands for itself."""
 
     def __init__(
         self,
         maker: Maker,
         needles: Prefilter,
-        kept: DecoderState | None = None,
+        state: DecoderState | None = None,
         logs: KnownLogs | None = None,
     ) -> None:
-        self._maker = maker
-        self._needles = needles
-        self._broken_at = kept.broken_at if kept else None
-        self._taken = kept.taken if kept else 0
+        super().__init__(maker, needles, state or DecoderState("json"), logs)
         self._own = False
         """The last event was in esewatch's own form."""
         self._heads = JsonHeads(maker)
-        self._logs = logs or KnownLogs(maker.options.computer)
         self._passed: list[tuple[int, int]] = []
         """Begin and end of lines of other providers."""
 
@@ -76,7 +132,7 @@ class JsonEvents:
         self._passed.clear()
         consumed = self._read(data, harvest, final=final)
         self._hear(data, harvest)
-        fed, self._taken = harvest.fed(data, consumed)
+        fed, self._state.taken = harvest.fed(data, consumed)
         return fed
 
     def _hear(self, data: bytes, harvest: Harvest) -> None:
@@ -96,8 +152,8 @@ class JsonEvents:
 
     def _read(self, data: bytes, harvest: Harvest, *, final: bool) -> int:
         """Take the events of `data`; returns up to where it is taken."""
-        at = self._taken
-        if not at and self._broken_at is None:
+        at = self._state.taken
+        if not at and self._state.broken_at is None:
             at = self._whole_lines(data, harvest)
             if at and at + 1 == len(data):
                 return len(data)
@@ -146,7 +202,7 @@ class JsonEvents:
     def _take_line(self, line: bytes, at: int, harvest: Harvest) -> bool:
         """Take an object on a line of its own; False when it is none."""
         if self._own and (own := own_line(line)) is not None:
-            self._maker.add_own(own, harvest)
+            self._add_own(own, harvest)
             return True
         try:
             value = msgspec.json.decode(line)
@@ -157,15 +213,15 @@ class JsonEvents:
 
     def _next_start(self, data: bytes, at: int, hits: list[int]) -> int | None:
         """Offset of the next `{` that opens a record; foreign one-line objects are passed over."""
-        if self._broken_at is None:
+        if self._state.broken_at is None:
             at = self._pass_lines(data, at, hits)
             found = _NEXT.match(data, at) or _START.search(data, at)
         else:
             starts = _START.finditer(data, at)
-            found = next((s for s in starts if s.end() - s.start() <= self._broken_at), None)
+            found = next((s for s in starts if s.end() - s.start() <= self._state.broken_at), None)
         if found is None:
             return None
-        self._broken_at = None
+        self._state.broken_at = None
         wrapper = _WRAPPER.match(data, found.end())
         return wrapper.end() if wrapper else found.end()
 
@@ -230,22 +286,19 @@ class JsonEvents:
 
     def _give_up(self, data: bytes, start: int) -> int:
         """Behind the line of a broken object: what is indented deeper is a part of it."""
-        self._broken_at = start - (data.rfind(b"\n", 0, start) + 1)
+        self._state.broken_at = start - (data.rfind(b"\n", 0, start) + 1)
         return data.find(b"\n", start) + 1 or len(data)
 
     def _take(self, value: object, text: bytes, start: int, harvest: Harvest) -> None:
         own = own_object(value)
         self._own = own is not None
         if own is not None:
-            self._maker.add_own(own, harvest)
+            self._add_own(own, harvest)
             return
         for record in log_records(value):
             self._maker.foreign, said = False, harvest.said
             for found in events_in(record):
-                if found.broken:
-                    harvest.complain(start, found.broken)
-                else:
-                    self._maker.add(found, start, harvest)
+                self._maker.add(found, start, harvest)
             if harvest.said == said and not self._maker.foreign:
                 self._take_texts(record, start, harvest)
             if harvest.said == said:
@@ -264,10 +317,27 @@ class JsonEvents:
             fed = TextEvents(self._maker, self._needles).feed(data, final=True)
             harvest.take(fed, start, self._maker.completed_by(beside))
 
-    def save(self) -> bytes:
-        return DecoderState(
-            "json", self._maker.save(), broken_at=self._broken_at, taken=self._taken
-        ).encoded()
+    def _add_own(self, line: OwnLine, harvest: Harvest) -> None:
+        """Add an event that was read back whole to the harvest, if its provider is wanted."""
+        options = self._maker.options
+        ours = is_ese_provider(line.provider, options.providers)
+        if not ours:
+            raw = RawEvent(line.provider, line.event_id, strings=line.strings)
+            if not options.companions or event_from_strings(raw, options.providers) is None:
+                return
+        state, version = line.instance_state, line.engine_version
+        if ours and not (state and version):
+            logged = logged_process(line.provider, line.event_id, line.strings, options.providers)
+            state, version = state or logged[0], version or logged[1]
+        time = None if line.time is None else (line.time - _EPOCH).total_seconds()
+        harvest.records.append(
+            Event(
+                line.event_id, line.provider, time, line.computer or options.computer,
+                line.channel, line.record_id, line.level, line.process, state, version,
+                line.ese_instance, line.database, line.task, line.stage, line.fields, line.strings,
+                not ours,
+            )
+        )  # fmt: skip
 
 
 def _is_object(line: bytes) -> bool:

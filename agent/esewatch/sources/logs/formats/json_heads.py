@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from esewatch.sources.files.heard_times import CLOSE, Log
+from esewatch.ese.raw_event import RawEvent
+from esewatch.sources.files.record_times import CLOSE, Log
 from esewatch.sources.logs.formats.event_builder import Harvest, Maker
-from esewatch.sources.logs.formats.fields import FIELD_OF, RANK, Found, plain
-from esewatch.sources.logs.formats.json.json_values import events_in, log_records
+from esewatch.sources.logs.formats.fields import FIELD_OF, RANK, plain
+from esewatch.sources.logs.formats.json_values import events_in, log_records
 
 _MAX_SHAPES = 8
 _MAX_FOREIGN = 256
@@ -129,7 +130,7 @@ def _one(shape: _Shape, line: bytes) -> Any:
         return shape.line(b"{}")
 
 
-def _shape(value: Mapping[str, object], found: Found) -> _Shape | None:
+def _shape(value: Mapping[str, object], found: RawEvent) -> _Shape | None:
     """The way to the fields of `found` in values like this one; None where that is unclear."""
     leaves = list(_leaves(value))
     paths = {

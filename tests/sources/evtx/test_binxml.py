@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.sources.evtx.values import (
+from esewatch.sources.evtx.binxml import (
     integer_of,
     parsed_time,
     seconds_of,
@@ -96,9 +96,9 @@ def test_an_independent_reader_shows_it_the_same(
     path = tmp_path / "a.evtx"
     with EvtxWriter(path) as log:
         log.write(1, ["x"], time=START)
-    ((_, theirs),) = by_peer(path)
-    ((_, ours),) = by_ours(path)
-    assert ours == theirs == tuple(texts)
+    (theirs,), (ours,) = by_peer(path), by_ours(path)
+    assert ours == theirs
+    assert tuple(texts) in ours
 
 
 def test_a_string_at_the_end_of_an_array_may_lack_its_zero() -> None:

@@ -1,1 +1,0 @@
-"""Events as JSON, whoever writes them."""
