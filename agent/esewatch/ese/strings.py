@@ -56,7 +56,6 @@ class Process(NamedTuple):
 
 
 def parse_process(text: str) -> Process | None:
-    """Read `%2`, None if it is something else."""
     return _process(text) if len(text) <= _LONGEST_PROCESS else None
 
 
@@ -77,7 +76,6 @@ def lowered(text: str) -> str:
 
 
 def parse_instance(text: str) -> str:
-    """The instance name of `%3`, which carries its own `": "`."""
     return text.strip().removesuffix(":").rstrip()
 
 
@@ -153,7 +151,6 @@ def is_database_path(path: str) -> bool:
 
 
 def _writer(parse: Callable[[str], FieldValue | None]) -> Writer:
-    """Writes what `parse` gives; nothing for None and for an empty text."""
 
     def write(fields: Fields, name: str, text: str, order: DateOrder | None) -> None:
         if (value := parse(text)) is not None and value != "":
@@ -296,7 +293,6 @@ class FieldStep(NamedTuple):
 
 
 def prepared(constants: Mapping[str, FieldValue], steps: Sequence[FieldStep]) -> RowPlan:
-    """The function that writes `constants` and the fields of all steps, in their order."""
     written: Fields = dict(constants)
     told = tuple((*step, step.writer in PLAIN_NUMBERS) for step in steps)
 

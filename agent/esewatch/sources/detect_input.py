@@ -62,7 +62,6 @@ def expand(paths: Sequence[str]) -> list[str]:
 
 
 def _below(folder: str) -> list[Path]:
-    """The files below a folder, and the folders that cannot be listed; empty for a file."""
     files: list[Path] = []
     barred: list[OSError] = []
     if os.path.isdir(folder):  # noqa: PTH112 - never raises
@@ -72,7 +71,6 @@ def _below(folder: str) -> list[Path]:
 
 
 def _why_empty(folder: str) -> str:
-    """Reason why no file of a folder is read."""
     try:
         # One that may be listed and not entered has names that say nothing.
         with os.scandir(folder):
@@ -101,7 +99,6 @@ def kind_of(path: str) -> str:
 
 
 def _unsupported(head: bytes, stored: bytes) -> str:
-    """Kind of a file that begins so, where it is known and not read here."""
     for first in (stored, head):
         for offset, magic, what in _BINARIES:
             if first.startswith(magic, offset):
@@ -174,7 +171,6 @@ def open_inputs(
 
 
 def _entry(kind: str, name: str, files: Sequence[str], told: Mapping[str, Any]) -> Any:
-    """The settings of a source of these files, with the values of `told` that the kind has."""
     settings = SETTINGS_OF[kind]
     known = {key: value for key, value in told.items() if key in settings.__struct_fields__}
     paths = [glob.escape(file) for file in files]

@@ -56,7 +56,6 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Has it ended, and is there nothing left to `read`?"""
         if self._process.poll() is None or any(reader.is_alive() for reader in self._readers):
             return False
         return not self._buffer
@@ -68,7 +67,6 @@ class Child:
 
     @property
     def complaint(self) -> str:
-        """The beginning of what it wrote on its error output, as one line."""
         return " ".join(bytes(self._complaint).decode("utf-8", "replace").split())
 
     def close(self) -> None:

@@ -44,7 +44,6 @@ _USUAL = RecordSelection()
 
 
 def _kind(name: str) -> SourceKind:
-    """The module of a kind, imported now."""
     return cast(SourceKind, import_module(f"esewatch.sources.{KINDS[name]}"))
 
 
@@ -77,22 +76,17 @@ def build_sources(settings: Settings) -> list[Source]:
 def share_files(sources: Sequence[Source], settings: Settings) -> None:
     """Let a file that the patterns of several entries find be read by the one whose kind it is. All
     that follow files share the number of files that the process may have open."""
-    patterns = _patterns(settings)
+    patterns: dict[str, list[str]] = {}
+    """Kind -> the paths and patterns of its entries."""
+    for entry in settings.sources:
+        if entry.type in FILE_KINDS:
+            patterns.setdefault(entry.type, []).extend(getattr(entry, "paths", ()))
     kinds = {entry.name: entry.type for entry in settings.sources}
     followers = sum(kind in FILE_KINDS for kind in kinds.values())
     for source in sources:
         if isinstance(source, FollowedFiles):
             source.share_open_files(followers)
             source.is_of_another = partial(_is_of_another, kinds[source.name], patterns)
-
-
-def _patterns(settings: Settings) -> dict[str, list[str]]:
-    """Kind -> the paths and patterns of its entries."""
-    found: dict[str, list[str]] = {}
-    for entry in settings.sources:
-        if entry.type in FILE_KINDS:
-            found.setdefault(entry.type, []).extend(getattr(entry, "paths", ()))
-    return found
 
 
 def _is_of_another(own: str, patterns: Mapping[str, Sequence[str]], path: str, head: bytes) -> bool:

@@ -76,7 +76,6 @@ def put_text(fields: Fields, name: str, value: str) -> None:
 
 
 def put_name(fields: Fields, name: str, value: str) -> None:
-    """Put a name into the fields, if it is one."""
     value = value.strip().strip("'\"")
     if 0 < len(value) <= LONGEST_NAME:
         fields[name] = value

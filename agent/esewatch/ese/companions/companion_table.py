@@ -43,23 +43,18 @@ def _shutdown(told: CompanionText) -> CompanionFound | None:
     return None
 
 
-def _stopped(_: CompanionText) -> CompanionFound:
-    return CompanionFound({"power": "stopped"})
-
-
-def _started(_: CompanionText) -> CompanionFound:
-    return CompanionFound({"power": "up"})
-
-
-_LEARN = "https://learn.microsoft.com/en-us/troubleshoot/windows-server/performance/"
+_REBOOTS = (
+    "https://learn.microsoft.com/en-us/troubleshoot/windows-server/performance/"
+    "troubleshoot-unexpected-reboots-system-event-logs"
+)
 
 _WINDOWS: tuple[Companion, ...] = (
     Companion(1074, SHUTDOWN, "information", "the computer is shut down, not only restarted",
-        _LEARN + "troubleshoot-unexpected-reboots-system-event-logs", _shutdown, by_words=True),
+        _REBOOTS, _shutdown, by_words=True),
     Companion(6005, LOG, "information", "the computer came up: its event log service started",
-        _LEARN + "troubleshoot-unexpected-reboots-system-event-logs", _started),
+        _REBOOTS, lambda _: CompanionFound({"power": "up"})),
     Companion(6006, LOG, "information", "the event log service stopped, as before a restart too",
-        _LEARN + "troubleshoot-unexpected-reboots-system-event-logs", _stopped),
+        _REBOOTS, lambda _: CompanionFound({"power": "stopped"})),
 )  # fmt: skip
 
 

@@ -47,7 +47,6 @@ def is_directory(provider: str) -> bool:
 
 
 def adam_instance(provider: str) -> str:
-    """The name in `ADAM [name] General`, else nothing."""
     match = _ADAM.match(provider.strip())
     return match[1].strip() if match else ""
 
@@ -73,28 +72,23 @@ def _too_long(told: CompanionText) -> CompanionFound:
     """2042: time of the last replication, invocation id, name of the source, lifetime in days. The
     order: https://uitranslation.com/?term=a1399edf5b40"""
     fields: Fields = {}
-    days = _LIFETIME.search(told.words)
     if len(told.strings) > 3:
         put_name(fields, "server", told.strings[2])
         number = parse_int(told.strings[3])
     else:
-        number = int(days[1]) if days else None
-        _put_source(fields, told)
+        fields = _source(told).fields
+        number = int(days[1]) if (days := _LIFETIME.search(told.words)) else None
     if number is not None:
         fields["limit_days"] = number
     return CompanionFound(fields)
 
 
-def _lingering(told: CompanionText) -> CompanionFound:
+def _source(told: CompanionText) -> CompanionFound:
     """1988: the source, from the text."""
     fields: Fields = {}
-    _put_source(fields, told)
-    return CompanionFound(fields)
-
-
-def _put_source(fields: Fields, told: CompanionText) -> None:
     if match := _SOURCE.search(told.words):
         put_name(fields, "server", match[1])
+    return CompanionFound(fields)
 
 
 def _error(told: CompanionText) -> CompanionFound | None:
@@ -152,7 +146,7 @@ ROWS: tuple[Companion, ...] = (
         "https://support.microsoft.com/kb/4550446", _error, "database_error", by_words=True),
     Companion(1988, DIRECTORY, "error",
         "replication from a source with deleted objects was blocked",
-        _KB + "active-directory-replication-event-id-1388-1988", _lingering, "replication_stopped"),
+        _KB + "active-directory-replication-event-id-1388-1988", _source, "replication_stopped"),
     Companion(2042, DIRECTORY, "error", "too long since the last replication from a source",
         _KB + "active-directory-replication-event-id-2042", _too_long, "replication_stopped"),
     Companion(2095, DIRECTORY, "error",

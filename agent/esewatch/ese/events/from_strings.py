@@ -60,8 +60,6 @@ def has_fields(event_id: int) -> bool:
 
 
 class _Plan(NamedTuple):
-    """A prepared row: the handling of the strings of its parameters."""
-
     fields: RowPlan
     needed: int
     """Strings that the plan reads, those before the parameters among them."""
@@ -74,7 +72,6 @@ class _Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _planned(event_id: int, start: int) -> _Plan:
-    """The plan for strings whose parameters begin at `start`."""
     row = CATALOGUE[event_id]
     steps = [
         FieldStep(index, param.name, WRITERS[param.kind])

@@ -70,7 +70,6 @@ def split_joined(text: str, event_id: int | None) -> tuple[str, ...]:
 
 
 def _ways(rest: list[str], params: tuple[Param, ...], between: str) -> list[list[str]]:
-    """The ways to put `rest` together to one string for each parameter."""
     for at, param in enumerate(params):
         if param.kind is Kind.STATS and between == ", " and at + 1 < len(rest):
             rest = [*rest[:at], between.join(rest[at : at + 2]), *rest[at + 2 :]]
@@ -289,7 +288,6 @@ def _listed_event(raw: RawEvent, text: str, listed: tuple[str, ...]) -> RawEvent
 
 
 def _joined(text: str) -> str:
-    """The lines that are not empty, without white space around them."""
     lines = text.splitlines()
     if len(lines) == 1:
         return lines[0].strip()

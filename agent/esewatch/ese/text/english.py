@@ -42,7 +42,6 @@ def uncut(text: str) -> tuple[str, bool]:
 
 @cache
 def _by_weight() -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Ids with their phrases, the most specific first."""
     known = [(row.event_id, row.phrases) for row in CATALOGUE.values() if row.phrases]
     return tuple(sorted(known, key=lambda item: -sum(map(len, item[1]))))
 
@@ -67,7 +66,6 @@ def _by_word() -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
 
 
 def folded(text: str) -> str:
-    """Lower case, any white space as one blank: the form in which phrases are compared."""
     return " ".join(text[:LONGEST_TEXT].lower().split())
 
 
@@ -158,7 +156,6 @@ class _Labelled(NamedTuple):
     before: re.Pattern[str]
 
     def search(self, low: str) -> re.Match[str] | None:
-        """As of a pattern: the number is the last group."""
         places = [match.span() for match in self.words.finditer(low)]
         for start, end in places:
             if (match := self.behind.match(low, end)) and self.alone.match(low, start):
@@ -169,7 +166,6 @@ class _Labelled(NamedTuple):
         return None
 
     def _number(self, low: str, start: int) -> re.Match[str] | None:
-        """The number that ends before the white space before the label."""
         near = low[max(0, start - _LONGEST_NUMBER) : start].rstrip()
         stop = start - (min(start, _LONGEST_NUMBER) - len(near))
         begin = stop - len(near) + len(near.rstrip(_IN_NUMBERS))
@@ -177,8 +173,6 @@ class _Labelled(NamedTuple):
 
 
 class Finder(NamedTuple):
-    """One parameter: its patterns in order of trust, and the conversion of the value."""
-
     name: str
     kind: Kind
     writer: Writer | None

@@ -189,7 +189,6 @@ def _pattern(
 
 
 def _are_apart(text: str, start: int, spans: list[_Span]) -> bool:
-    """True if the values do not overlap and none ends within a word."""
     edges = [edge for span in spans for edge in span]
     return all(one < other for one, other in pairwise([start - 1, *edges])) and not any(
         0 < at < len(text) and text[at - 1 : at + 1].isalnum() for at in edges

@@ -189,8 +189,6 @@ _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
 class TemplateSlot(NamedTuple):
-    """A place in a template that a value of the record fills."""
-
     number: int
 
 
@@ -253,7 +251,6 @@ class BinXmlParser:
         self._in_template = in_template
 
     def fragment(self) -> Element | TemplateInstance | None:
-        """The element or the instance that stands here; None when there is neither."""
         while True:
             token = self._data[self.at]
             if token == 0x0F:
@@ -343,7 +340,6 @@ class BinXmlParser:
         return tuple(attributes)
 
     def _part(self) -> str | TemplateSlot:
-        """A piece of text, or a slot."""
         token = self._data[self.at] & ~_MORE
         self.at += 1
         if token in (0x0D, 0x0E):

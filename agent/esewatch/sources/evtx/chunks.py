@@ -42,8 +42,6 @@ class FileHeader(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The frame of one record: offset in the chunk, size in bytes, id."""
-
     offset: int
     size: int
     record_id: int
@@ -151,7 +149,6 @@ def examine(data: bytes) -> Chunk | None:
 
 
 def _header_problem(data: bytes) -> str:
-    """Reason why the chunk header cannot be trusted, empty when it can."""
     if not data.startswith(CHUNK_MAGIC):
         return "the chunk header is missing"
     flags, crc = struct.unpack_from("<II", data, 120)
@@ -211,7 +208,6 @@ def _extended(chunk: Chunk) -> Chunk:
 
 
 def _salvaged(data: bytes, problem: str) -> Chunk:
-    """The readable part of a damaged chunk: every record whose frame is whole."""
     records = salvage(data)
     if not records:
         return Chunk(data, 0, 0, CHUNK_HEADER_BYTES, problem=problem)
@@ -220,13 +216,14 @@ def _salvaged(data: bytes, problem: str) -> Chunk:
 
 
 def salvage(data: bytes) -> tuple[Record, ...]:
-    """The records of a chunk whose frames are whole, whatever stands between them."""
     (free,) = struct.unpack_from("<I", data, 48)
     records: list[Record] = []
     at = CHUNK_HEADER_BYTES
     while at >= 0:
         record = _frame(data, at)
-        if record is None or (at >= free and records and not _follows(records[-1], record)):
+        apart = record.record_id - records[-1].record_id if record and records else 1
+        # Two that cannot stand in one use of a chunk: the second remains from an earlier use.
+        if record is None or (at >= free and not 0 < apart <= CHUNK_BYTES // _RECORD_LEAST):
             at = data.find(RECORD_MAGIC, at + 1)
         else:
             records.append(record)
@@ -246,8 +243,3 @@ def walk(chunk: Chunk) -> list[int] | None:
         offsets.append(at)
         at += size
     return offsets if at == chunk.end else None
-
-
-def _follows(before: Record, record: Record) -> bool:
-    """Can the two stand in one use of a chunk? Else one remains from an earlier use."""
-    return 0 < record.record_id - before.record_id <= CHUNK_BYTES // _RECORD_LEAST

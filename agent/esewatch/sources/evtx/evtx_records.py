@@ -110,7 +110,6 @@ class Unfolder:
         return []
 
     def _strings(self, view: ElementView) -> list[str]:
-        """The texts of the innermost elements, bytes left out."""
         children = self._children(view)
         if children:
             inner = (child for child in children if child.element.name != BYTES)
@@ -154,7 +153,6 @@ class Unfolder:
         return found
 
     def _parts(self, view: ElementView) -> dict[str, ElementView]:
-        """The elements in an element by name, of two the first."""
         parts: dict[str, ElementView] = {}
         for child in self._children(view):
             parts.setdefault(child.element.name, child)
@@ -282,7 +280,6 @@ class RecordReader:
                     self.others.append(at)
 
     def logged(self, at: int) -> float | None:
-        """The time before the content of a record."""
         return seconds_of(*_LOGGED.unpack_from(self._data, at + 16))
 
     def head(self, at: int) -> RawEvent:
@@ -297,7 +294,6 @@ class RecordReader:
         return self._quick(at, size, self._definitions[definition], definition)
 
     def careful(self, at: int) -> RawEvent:
-        """Any record."""
         event = self._unfolder.event(at + _CONTENT)
         raw = self._unfolder.head(event)
         raw.strings = tuple(self._unfolder.strings(event))
@@ -355,7 +351,6 @@ class RecordReader:
         return head
 
     def _strings(self, slots: tuple[int, ...], at: int, count: int, end: int) -> list[str] | None:
-        """The texts of these of the `count` values at `at`; None when they reach beyond `end`."""
         data = self._data
         start = at + 4 + 4 * count
         if start > end:

@@ -67,8 +67,6 @@ class Tail(msgspec.Struct, array_like=True, frozen=True):
 
 
 class EvtxFileState(msgspec.Struct, array_like=True):
-    """The known state of one file; its position in the journal."""
-
     key: Key | None = None
     """The file when last read; its time is -1 when something is left to read."""
     digests: bytearray = msgspec.field(default_factory=bytearray)
@@ -103,7 +101,6 @@ class ReadingPlan(msgspec.Struct):
 
     @property
     def size(self) -> int:
-        """Bytes to be read."""
         return self.key[2] if self.compressed else len(self.chunks) * CHUNK_BYTES
 
 
@@ -115,7 +112,6 @@ class EvtxStep(msgspec.Struct):
 
 
 def key_of(stat: stat_result) -> Key:
-    """A key that changes when the file does."""
     return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
@@ -129,7 +125,10 @@ def plan(path: str, state: EvtxFileState) -> ReadingPlan:
         settled = os_name != "nt" and not -_CLOCK_AHEAD_SECONDS <= age <= _SETTLED_SECONDS
         found = ReadingPlan(path, key_of(stat), compressed=raw.compressed, settled=settled)
         header = read_at(raw, 0, FILE_HEADER_BYTES)
-        found.problem = _header_problem(path, raw, header) or _too_long(path, stat.st_size)
+        found.problem = _header_problem(path, raw, header)
+        if found.problem is None and stat.st_size > (end := chunk_offset(MAX_CHUNKS)):
+            reason = f"the rest is left out: an event log has at most {MAX_CHUNKS} chunks"
+            found.problem = Unreadable(path=path, place=f"offset {end}", reason=reason)
         if found.problem is not None and not found.problem.place:
             return found
         known = file_header(header)
@@ -156,16 +155,7 @@ def _header_problem(path: str, raw: RawFile, header: bytes) -> Unreadable | None
     return Unreadable(path=path, place="file header", reason="the file header is damaged")
 
 
-def _too_long(path: str, size: int) -> Unreadable | None:
-    end = chunk_offset(MAX_CHUNKS)
-    if size <= end:
-        return None
-    reason = f"the rest is left out: an event log has at most {MAX_CHUNKS} chunks"
-    return Unreadable(path=path, place=f"offset {end}", reason=reason)
-
-
 def _changed(raw: RawFile, number: int, size: int, state: EvtxFileState) -> bool:
-    """True if chunk `number` differs from when it was last read."""
     known = state.known(number)
     if known == _UNKNOWN:
         return True
@@ -175,13 +165,6 @@ def _changed(raw: RawFile, number: int, size: int, state: EvtxFileState) -> bool
     if digest(header, frame, min(CHUNK_BYTES, size - start)) == known:
         return False
     return digest_of_damaged(read_at(raw, start, CHUNK_BYTES)) != known
-
-
-def _fingerprint(chunk: Chunk, data: bytes) -> bytes:
-    """Of a chunk that was read; unknown where more records may follow without a new header."""
-    if chunk.problem:
-        return digest_of_damaged(data)
-    return _UNKNOWN if may_grow_unseen(data) else digest_of(data)
 
 
 class FileReader:
@@ -241,7 +224,11 @@ class FileReader:
             self.state.learn(number, _EMPTY)
             return EvtxStep(bytes_read=CHUNK_BYTES)
         step = self._take(number, chunk)
-        self.state.learn(number, _fingerprint(chunk, data))
+        if chunk.problem:
+            known = digest_of_damaged(data)
+        else:
+            known = _UNKNOWN if may_grow_unseen(data) else digest_of(data)
+        self.state.learn(number, known)
         return step
 
     def _failed(self, number: int, error: OSError) -> EvtxStep:
@@ -402,7 +389,6 @@ class EvtxSource:
             raise SourceError(error)
 
     def _bytes_ahead(self, path: str) -> int:
-        """The bytes to read of a file, as far as its size shows."""
         try:
             key = key_of(Path(path).stat())
         except OSError:
@@ -413,7 +399,6 @@ class EvtxSource:
         return 0 if known.key == key else max(key[2] - known.key[2], 0)
 
     def _paths(self) -> tuple[list[str], list[str]]:
-        """Paths that match now, and those that were named and do not exist."""
         listing = listed(self._patterns)
         for folder, reason in (listing.barred | listing.gone).items():
             self._complain(folder, reason)
@@ -429,7 +414,6 @@ class EvtxSource:
         return paths, missing
 
     def _plan(self, path: str) -> tuple[ReadingPlan, EvtxFileState] | None:
-        """The parts to read of one file and from where; None when there are none."""
         try:
             key = key_of(Path(path).stat())
             state = self._states.get(path)
@@ -457,7 +441,6 @@ class EvtxSource:
         return found, state.copy()
 
     def _complain(self, path: str, reason: str) -> None:
-        """Report a file that cannot be opened or a folder that cannot be listed, once."""
         self._failed[path] = reason
         if self._complaints.get(path) != reason:
             self._complaints[path] = reason
@@ -466,7 +449,6 @@ class EvtxSource:
     def _steps(
         self, found: ReadingPlan, state: EvtxFileState, *, final: bool
     ) -> Iterator[EvtxStep]:
-        """The steps of one file; `_read` holds how far they went."""
         self._read[found.path] = state
         deferred = self._deferred.setdefault(found.path, set())
         begun = False

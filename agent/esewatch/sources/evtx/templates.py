@@ -186,7 +186,6 @@ def _slot(parts: Content) -> int:
 
 
 def _literal(content: Content) -> str | None:
-    """The content as one text; None when it is not text."""
     texts = [part for part in content if isinstance(part, str)]
     return "".join(texts) if len(texts) == len(content) else None
 
@@ -252,7 +251,6 @@ class Template:
 
     @property
     def weight(self) -> int:
-        """Its part of the memory for known templates."""
         return self.size + sum(map(len, self._names))
 
     def is_at(self, data: bytes, at: int, names: Names) -> bool:

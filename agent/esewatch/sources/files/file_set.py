@@ -438,7 +438,6 @@ class FileSet:
         return found.seen
 
     def _may_be_moved(self, path: str) -> bool:
-        """True if it was there, and the folder still is, so that it may come again."""
         if not Path(path).parent.is_dir():
             return False
         known = [*(file.position for file in self.files.values()), *self._lost.values()]
@@ -517,7 +516,6 @@ class FileSet:
             self.changes[oldest] = None
 
     def _share(self, others: Iterable[FollowedFile], file: FollowedFile, raw: RawFile) -> None:
-        """Note how much a file has in common with others."""
 
         def compare(content: RawFile) -> None:
             if end := shared((raw, file.position), (content, other.position)):

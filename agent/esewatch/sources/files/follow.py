@@ -89,7 +89,6 @@ class FollowedFiles:
         self._set.max_open = max_open(sources)
 
     def restore(self, positions: Mapping[str, bytes]) -> None:
-        """Restore the positions of the journal, once, before the first poll."""
         self._set.restore(positions)
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
@@ -330,13 +329,11 @@ def _wanted(file: FollowedFile, text: TextFile) -> int:
 
 
 def _left(files: Iterable[FollowedFile]) -> tuple[int, int]:
-    """Bytes that are not consumed, and the number of files that have some."""
     rests = [rest for file in files if (rest := _rest(file))]
     return sum(rests), len(rests)
 
 
 def _rest(file: FollowedFile) -> int:
-    """Stored bytes of a file that are not consumed, roughly where it is compressed."""
     if file.text is None:
         return max(0, file.stat[0] - file.offset)
     if file.text.raw.compressed:

@@ -8,7 +8,6 @@ import stat
 import sys
 import zlib
 from io import FileIO
-from typing import Protocol
 
 from esefiles.base.shared_file import open_shared
 
@@ -22,36 +21,45 @@ class MovedError(Exception):
     before reading on. Not an OSError: nothing is wrong with the file."""
 
 
-class RawFile(Protocol):
+class RawFile:
     """An open file. `position` is the offset of the next byte read."""
 
-    compressed: bool
-    position: int
-    limit: int
-    """No byte behind it is read of a plain file: what was written after a look waits for the next
-    one, so that no file is read further than a copy of it is known to reach."""
-    complete: bool
+    compressed = False
+    complete = False
     """The compressed stream has ended as it should; never True for a plain file."""
-    damage: str
+    damage = ""
     """Reason why a compressed stream cannot be read further, or empty."""
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self.position = 0
+        self.limit = sys.maxsize
+        """No byte behind it is read of a plain file: what was written after a look waits for the
+        next one, so that no file is read further than a copy of it is known to reach."""
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; empty when there are no more for now. Raises OSError."""
+        raise AssertionError("of no kind")
 
     def seek(self, offset: int) -> bool:
         """Go to `offset`; False when the file does not reach so far. Raises OSError."""
+        raise AssertionError("of no kind")
 
     def next_data(self, offset: int) -> int | None:
-        """Offset of the first byte that is not zero at or behind `offset`, None if nowhere."""
+        """Offset of the first byte that is not zero at or behind `offset`, None if nowhere. A
+        compressed file is not preallocated: what is there is data."""
+        return offset
 
     def stat(self) -> os.stat_result:
         """State of the file behind the handle, also after it was renamed or deleted."""
+        return os.fstat(self._file.fileno())
 
     def backlog(self) -> int:
         """Stored bytes not read yet."""
+        return max(0, self.stat().st_size - self.position)
 
     def close(self) -> None:
-        """Close the file."""
+        self._file.close()
 
 
 def open_raw(path: str) -> RawFile:
@@ -89,19 +97,11 @@ def read_at(raw: RawFile, offset: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-class PlainRaw:
+class PlainRaw(RawFile):
     """A file read as it is."""
 
-    compressed = False
-    complete = False
-    damage = ""
-
-    def __init__(self, file: FileIO) -> None:
-        self._file = file
-        self.position = 0
-        self.limit = sys.maxsize
-        self._zero_to = 0
-        self._data_at = -1
+    _zero_to = 0
+    _data_at = -1
 
     def read(self, size: int) -> bytes:
         self._file.seek(self.position)
@@ -141,24 +141,14 @@ class PlainRaw:
         except OSError:
             return size
 
-    def stat(self) -> os.stat_result:
-        return os.fstat(self._file.fileno())
 
-    def backlog(self) -> int:
-        return max(0, self.stat().st_size - self.position)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class GzipRaw:
+class GzipRaw(RawFile):
     """A gzip file: one member or several behind each other."""
 
     compressed = True
 
     def __init__(self, file: FileIO) -> None:
-        self._file = file
-        self.limit = sys.maxsize
+        super().__init__(file)
         self._restart()
 
     def _restart(self) -> None:
@@ -228,17 +218,6 @@ class GzipRaw:
             pass
         return self.position == offset
 
-    def next_data(self, offset: int) -> int | None:
-        """A compressed file is not preallocated: what is there is data."""
-        return offset
-
-    def stat(self) -> os.stat_result:
-        return os.fstat(self._file.fileno())
-
     def backlog(self) -> int:
-        return (
-            0 if self.complete or self.damage else max(0, self.stat().st_size - self._file.tell())
-        )
-
-    def close(self) -> None:
-        self._file.close()
+        over = self.complete or self.damage
+        return 0 if over else max(0, self.stat().st_size - self._file.tell())

@@ -220,7 +220,6 @@ class TextFile:
         return self.offset + self._codec.raw_length(self.text[:size])
 
     def take(self, size: int) -> None:
-        """Consume the first `size` bytes of the text; they end at a line end or at its end."""
         piece, self.text = self.text[:size], self.text[size:]
         self.line += piece.count(b"\n")
         if self.encoding == "utf-8":

@@ -133,7 +133,6 @@ class Topics:
         return before != (self.ids, self.partitions, self._changelog)
 
     def of(self, number: int) -> list[Any]:
-        """The partition of that number in each topic."""
         return [self._kafka.TopicPartition(topic, number) for topic in self.ids]
 
     def _described(self, topics: list[str]) -> dict[str, Any]:

@@ -223,7 +223,6 @@ class KafkaSource:
         owned.folder.set_aside.clear()
 
     def _catch_up(self) -> None:
-        """Tell the partitions that were read to their end."""
         for owned in self._partitions.values():
             known = owned.folder.state.sources[owned.name]
             done = len(owned.at_end) == len(self._topics.ids)
@@ -369,7 +368,6 @@ class KafkaSource:
             log.info("%s: this member no longer owns the partition", owned.name)
 
     def _leave(self) -> None:
-        """Close the consumer and all partitions; the next poll joins anew."""
         self._queue.clear()
         self._apart.clear()
         self._refused.clear()

@@ -56,7 +56,6 @@ def describe(entry: NtbackupLogs, _path: str, _head: bytes) -> Described:
 
 
 def _dates(head: bytes, code_page: str) -> str:
-    """The dates and times among the first lines, one a line."""
     told = map(line_of, _text(head, code_page).splitlines())
     return "\n".join(line.text for line in told if isinstance(line, LocalTime))
 

@@ -139,7 +139,6 @@ class ErrorlogDecoder:
             context.instance = match[1].decode()
 
     def _line(self, fed: Fed, begin: int, line: bytes) -> None:
-        """One line, which begins at `begin` of the data that is fed."""
         if not self._companions or _CHECK not in line:
             return
         text = line.decode("utf-8", "replace").strip("\ufeff\r\n")

@@ -90,7 +90,6 @@ def taken(seen: Seen, now: float, *, live: bool) -> float | None:
 
 
 def task(seen: Seen, state: CopyFileState, known: KnownCopy, now: float, *, live: bool) -> Task:
-    """The task of the scanning process for one file."""
     return Task(
         path=seen.path,
         size=seen.stat[0],
@@ -108,7 +107,6 @@ def age(wanted: Task) -> float:
 
 
 def bytes_left(seen: Seen, state: CopyFileState | None) -> int:
-    """The bytes that are still to be read of a file."""
     done = state.place.offset if state is not None and state.place is not None else 0
     return max(0, seen.stat[0] - done)
 
@@ -324,7 +322,6 @@ def copy_lost(computer: str, database: str, time: float, verdict: Verdict) -> Co
 def header_seen(
     computer: str, database: str, header: Header, size: int | None, time: float
 ) -> HeaderSeen:
-    """The content of the header of a file, as of `time`."""
     return HeaderSeen(
         time=time,
         computer=computer,

@@ -82,12 +82,10 @@ class ScanProcess:
 
     @property
     def ended(self) -> bool:
-        """Has it ended, and is all its news taken?"""
         return self._child.ended
 
     @property
     def crashed(self) -> bool:
-        """True if it ended abnormally."""
         return bool(self._child.status)
 
     @property
@@ -97,11 +95,9 @@ class ScanProcess:
 
     @property
     def in_work(self) -> list[str]:
-        """Files whose scan had begun and was not over."""
         return [path for path in self._begun if path not in self._done]
 
     def progressed(self, path: str) -> bool:
-        """True if it made progress with a file, well beyond where it began."""
         return self._places[path] >= PROGRESS_PLACES
 
     def how_it_ended(self) -> str:
@@ -112,7 +108,6 @@ class ScanProcess:
         return f"{how}: {said}" if said else how
 
     def close(self) -> None:
-        """End it. Its messages so far are still to be read."""
         self._child.close()
 
 
@@ -124,7 +119,6 @@ class Crashes:
         self.in_a_row = 0
 
     def crashed(self, run: ScanProcess) -> list[str]:
-        """Note that `run` crashed. Returns the files that did it too often, and forgets them."""
         self.in_a_row += 1
         for path in run.in_work:
             before = 0 if run.progressed(path) else self._counts.get(path, 0)
@@ -227,8 +221,6 @@ class PageScanSource:
         self._state, self._lock = state, lock
 
     def close(self) -> None:
-        """End the scanning process. Nothing is lost: the next one continues at the last
-        position."""
         if self._run is not None:
             self._run.close()
             self._run = None
@@ -312,7 +304,6 @@ class PageScanSource:
             self._left_out[path] = (copy_passes.CopyFileState(stat=known.stat), until)
 
     def _end_run(self, now: float) -> Iterator[Batch]:
-        """End the process, if there is one, and read its remaining messages."""
         if self._run is not None:
             self._run.close()
             yield from self._news(now)

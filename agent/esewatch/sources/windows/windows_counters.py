@@ -143,7 +143,6 @@ class WindowsCountersSource:
         self._child = Child(self._program, [*self._counters, *options])
 
     def _finish(self, child: Child) -> None:
-        """It came to its end: well, if there was a sample."""
         self.close()
         if not self._table.rows:
             words = self._table.words or child.complaint or "no sample"

@@ -89,14 +89,12 @@ class Output:
 
     @property
     def unreadable(self) -> list[Unreadable]:
-        """Unreadable events, with the record ids; at most 1,000 entries."""
         return [
             Unreadable(path=self.channel, place=f"record {number}" if number else "", reason=reason)
             for number, reason in self._harvest.unreadable
         ]
 
     def _take(self, data: bytes) -> int:
-        """Take the whole events of `data`; returns the start of the first incomplete one."""
         for start, end in elements(data, 0):
             element = data[start:end]
             if element.endswith(CLOSE):
@@ -429,7 +427,6 @@ class _ChannelReader:
         return batch
 
     def _failure(self) -> str:
-        """Close the run that has ended; why it failed, empty when it did not."""
         child, self._child = self._child, None
         if child is None:
             return ""

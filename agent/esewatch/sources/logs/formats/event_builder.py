@@ -76,7 +76,6 @@ class Harvest:
 
     @property
     def said(self) -> int:
-        """Records and complaints so far."""
         return len(self.records) + len(self.unreadable) + self._left_out
 
     def remark(self, text: str, *, said: bool) -> None:
@@ -222,7 +221,6 @@ class Maker:
         return complete
 
     def hear(self, raw: RawEvent, harvest: Harvest) -> None:
-        """Note the time of a record of another provider."""
         self.hear_at(raw.computer, raw.channel, raw.time, harvest)
 
     def hear_at(self, computer: str, channel: str, time: object, harvest: Harvest) -> float | None:
@@ -263,7 +261,13 @@ class Maker:
         by_strings = by_text = None
         if raw.event_id is not None and (raw.strings or not raw.message):
             by_strings = event_from_strings(raw, self.options.providers, self.options.date_order)
-        if raw.message and (by_strings is None or _lacks(by_strings)):
+        # The rendered text is read where it could contain more than the strings.
+        lacking = (
+            by_strings is None
+            or not by_strings.database
+            or (not by_strings.fields and has_fields(by_strings.event_id))
+        )
+        if raw.message and lacking:
             by_text = self._by_text(raw)
         if by_strings is None or by_text is None or by_strings.event_id != by_text.event_id:
             return by_strings or by_text
@@ -294,11 +298,6 @@ def _clean(raw: RawEvent) -> None:
 
 def _valid(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _lacks(event: Event) -> bool:
-    """Could the rendered text contain more than the strings?"""
-    return not event.database or (not event.fields and has_fields(event.event_id))
 
 
 def _completed(event: Event, by_text: Event) -> Event:

@@ -275,14 +275,9 @@ def _text(value: object) -> object:
     return value if isinstance(value, str) else None
 
 
-def _text_or_number(value: object) -> object:
-    return value if isinstance(value, str | int | float) else None
-
-
 def _condensed(value: object) -> int | None:
     """The event id within an id that has its qualifiers and severity too."""
-    number = integer(value)
-    return None if number is None else number & 0xFFFF
+    return None if (number := integer(value)) is None else number & 0xFFFF
 
 
 def event_number(value: object) -> int | None:
@@ -312,7 +307,7 @@ _USABLE: Mapping[str, Callable[[object], object]] = {
     "timecreatedutc": _utc,
     "record_id": integer,
     "level": _level,
-    "time": _text_or_number,
+    "time": lambda value: value if isinstance(value, str | int | float) else None,
     "instanceid": _condensed,
     "eventidentifier": _condensed,
     "entrytype": _entry_type,

@@ -111,8 +111,6 @@ class BrokenError(ValueError):
 
 
 class JsonEvents(LogDecoder):
-    """Decoder of JSON objects, each of which stands for itself."""
-
     def __init__(
         self,
         maker: Maker,
@@ -151,7 +149,6 @@ class JsonEvents(LogDecoder):
             self._heads.hear(lines, harvest)
 
     def _read(self, data: bytes, harvest: Harvest, *, final: bool) -> int:
-        """Take the events of `data`; returns up to where it is taken."""
         at = self._state.taken
         if not at and self._state.broken_at is None:
             at = self._whole_lines(data, harvest)
@@ -197,10 +194,9 @@ class JsonEvents(LogDecoder):
         return self._take_line(line, 0, harvest)
 
     def _has_hit(self, line: bytes) -> bool:
-        return _names_ese(line) or self._needles.any_in(line)
+        return any(piece in line for piece in _CERTAIN) or self._needles.any_in(line)
 
     def _take_line(self, line: bytes, at: int, harvest: Harvest) -> bool:
-        """Take an object on a line of its own; False when it is none."""
         if self._own and (own := own_line(line)) is not None:
             self._add_own(own, harvest)
             return True
@@ -354,10 +350,6 @@ def _first_record(data: bytes, start: int) -> int:
     at = data.find(b'"logRecords"', start, end if end >= 0 else start + _OTLP_HEAD)
     records = _LOG_RECORDS.match(data, at) if at >= 0 else None
     return records.end() if records else start
-
-
-def _names_ese(text: bytes) -> bool:
-    return any(piece in text for piece in _CERTAIN)
 
 
 def _as_text(record: object) -> bytes:

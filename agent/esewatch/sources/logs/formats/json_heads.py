@@ -40,7 +40,6 @@ class JsonHeads:
         """The keys of objects that are no events."""
 
     def hear(self, lines: Sequence[bytes], harvest: Harvest) -> None:
-        """Note the times of these objects, one a line."""
         rest = [line for line in lines if len(line) > 2]
         for shape in self._shapes:
             if rest:
@@ -93,7 +92,6 @@ class JsonHeads:
         return None not in read and 0 <= (read[1] or 0) - (read[0] or 0) <= CLOSE
 
     def _learn(self, line: bytes, harvest: Harvest) -> None:
-        """Decode a line of a shape that is not known, and learn it."""
         try:
             value = msgspec.json.decode(line.rstrip(b" \t\r,]"))
         except (msgspec.DecodeError, RecursionError, UnicodeError):

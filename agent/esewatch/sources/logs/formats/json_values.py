@@ -80,23 +80,16 @@ def _of_object(value: Mapping[str, object], depth: int) -> Iterator[RawEvent]:
         return
     if not depth:
         return
-    body = _plain_body(value)
+    # opentelemetry-proto, `examples/logs.json` and `common.proto` (AnyValue); the file exporter of
+    # the collector writes one object of `resourceLogs` a line.
+    body = value.get("body")
+    body = _any_value(body, _OTLP_DEPTH) if isinstance(body, dict) else None
     for found in events_in(body, depth - 1):
         found.time = found.time or _record_time(value)
         yield found
     for name in _WRAPPERS:
         if name in value and (name != "body" or body is None):
             yield from events_in(value[name], depth - 1)
-
-
-def _plain_body(record: Mapping[str, object]) -> object:
-    """The body of a log record as text, mapping or list; None when it has none.
-
-    Sources: opentelemetry-proto, `examples/logs.json` and `common.proto` (AnyValue); the file
-    exporter of the collector writes one object of `resourceLogs` a line.
-    """
-    body = record.get("body")
-    return _any_value(body, _OTLP_DEPTH) if isinstance(body, dict) else None
 
 
 def _record_time(record: Mapping[str, object]) -> float | None:
@@ -153,12 +146,6 @@ def _xml_with_message(value: Mapping[str, object]) -> RawEvent | None:
     found.message = found.message or _word(value.get("Message"))
     found.strings = found.strings or strings_in(value.get("StringInserts"))
     return found
-
-
-def _text_with_strings(value: Mapping[str, object]) -> RawEvent | None:
-    """`log` as lines `ProviderName=ESE`, the message last; `StringInserts` beside it. Source:
-    Fluent Bit, `plugins/in_winevtlog/pack.c` (`Render_Event_As_Text`)."""
-    return _event_of_lines(value.get("log"), StringInserts=value.get("StringInserts"))
 
 
 def _splunk_event(value: Mapping[str, object]) -> RawEvent | None:
@@ -226,7 +213,6 @@ def _wazuh_event(value: Mapping[str, object]) -> RawEvent | None:
 
 
 def texts_in(value: object, depth: int = _DEPTH) -> Iterator[str]:
-    """All texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list) and depth:
@@ -240,7 +226,6 @@ def named_values(value: object) -> RawEvent:
 
 
 def _flat_event(value: Mapping[str, object]) -> RawEvent | None:
-    """Fields side by side under any of their known names."""
     values = _flat(value)
     found = gather(values)
     # A number alone is that of a wrapper (`_id`), and the event is within it.
@@ -252,7 +237,9 @@ def _flat_event(value: Mapping[str, object]) -> RawEvent | None:
 
 _SHAPES: tuple[tuple[str, Callable[[Mapping[str, object]], RawEvent | None]], ...] = (
     ("System", _xml_with_message),
-    ("log", _text_with_strings),
+    # Lines `ProviderName=ESE`, the message last; `StringInserts` beside them. Source: Fluent Bit,
+    # `plugins/in_winevtlog/pack.c` (`Render_Event_As_Text`).
+    ("log", lambda value: _event_of_lines(value["log"], StringInserts=value.get("StringInserts"))),
     ("event", _splunk_event),
     ("_raw", _splunk_event),
     ("fields", _telegraf_event),
@@ -325,7 +312,6 @@ _DEEPEST = 16
 
 
 def _innermost(value: object, depth: int = 0) -> Iterator[str]:
-    """The texts of the innermost elements of `UserData`."""
     if isinstance(value, dict) and depth < _DEEPEST:
         for key, item in value.items():
             if key not in ("#attributes", "xmlns"):
@@ -383,7 +369,6 @@ def strings_in(data: object) -> tuple[str, ...]:
 
 
 def strings_of(values: Mapping[str, object]) -> tuple[str, ...]:
-    """The positional strings among values with plain names."""
     told = (strings_in(values[name]) for name in _STRING_KEYS if name in values)
     return next(filter(None, told), ()) or numbered(values)
 

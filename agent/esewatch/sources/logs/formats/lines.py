@@ -181,7 +181,6 @@ def _records(text: str) -> Iterator[dict[str, object]]:
 
 
 def _value(text: str, match: re.Match[str], *, is_message: bool) -> tuple[str, int]:
-    """The value behind this name, and where it ends."""
     at = match.end()
     if match["key"] and (quoted := _QUOTED.match(text, at)) is not None:
         return quoted[1].replace('\\"', '"').replace("\\\\", "\\").replace('""', '"'), quoted.end()
@@ -320,7 +319,12 @@ class LineReader:
         prefix = _PREFIX.search(rest)
         head = rest[: prefix.start()] if prefix else rest
         heading = self._heading(head)
-        if heading is None or (prefix and self._is_process(heading, head)):
+        # `MSExchangeIS (3392)` is a process, though a provider of companions has its name.
+        if heading is None or (
+            prefix
+            and not self._known.fullmatch(heading.provider)
+            and not head[heading.end :].strip()
+        ):
             return self._unnamed(rest, prefix, found)
         dated = found.time is not None
         found.provider = heading.provider
@@ -380,10 +384,6 @@ class LineReader:
                 self._headings.clear()
             found = self._headings[head] = self._read_heading(head)
             return found
-
-    def _is_process(self, heading: _Heading, head: str) -> bool:
-        """`MSExchangeIS (3392)` is a process, though a provider of companions has its name."""
-        return not self._known.fullmatch(heading.provider) and not head[heading.end :].strip()
 
     def _read_heading(self, head: str) -> _Heading | None:
         named = self._provider.search(head)

@@ -33,7 +33,6 @@ class Prefilter:
         self._stems = _stems(list(filter(None, dict.fromkeys(named))))
 
     def hits_behind(self, data: bytes, start: int) -> list[int]:
-        """Sorted offsets of all hits from the line on that begins at `start`."""
         return [start + at for at in self.hits(data[start:])] if start else self.hits(data)
 
     def hits(self, data: bytes, extra: Sequence[bytes] = ()) -> list[int]:
@@ -47,7 +46,6 @@ class Prefilter:
         return sorted(found)
 
     def any_in(self, data: bytes) -> bool:
-        """True if this piece may hold an event, by a provider or a process in it."""
         return bool(PREFIX.search(data) or self._named(data))
 
     def _named(self, data: bytes) -> list[int]:
@@ -62,7 +60,6 @@ class Prefilter:
 
 
 def hit_between(hits: Sequence[int], start: int, end: int) -> bool:
-    """True if one of the sorted hits is within this stretch."""
     index = bisect_left(hits, start)
     return index < len(hits) and hits[index] < end
 
@@ -87,7 +84,6 @@ def _word(stem: bytes) -> re.Pattern[bytes]:
 
 
 def _whole(names: list[bytes]) -> re.Pattern[bytes]:
-    """Matches one of `names` where the word ends with it."""
     return re.compile(
         b"|".join(
             re.escape(name) + (rb"(?![A-Za-z])" if name[-1:].isalpha() else b"") for name in names

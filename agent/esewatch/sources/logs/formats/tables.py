@@ -52,8 +52,6 @@ class Table(NamedTuple):
 
 
 def _boundary(line: str, start: int, at: int) -> int:
-    """Start in this row of the column whose dashes begin at `start`. A value that is aligned to the
-    right may begin before its dashes."""
     start = min(start, len(line))
     while start > at and not line[start - 1].isspace():
         start -= 1
@@ -95,7 +93,11 @@ def find_columns(head: str) -> ColumnNames | None:
         rows = _first_rows(head.lstrip("\r\n"), separator)
         if not rows or len(rows[0]) < 3:
             continue
-        if any(_is_viewer_row(row) for row in rows):
+        # Level, date and time, source, event id, task category, others, message: the order of Event
+        # Viewer, in every language.
+        if any(
+            len(row) >= 6 and looks_dated(row[1]) and integer(row[3]) is not None for row in rows
+        ):
             more = tuple(map(labelled, rows[0][len(_VIEWER) - 1 :]))
             more = more if len(rows[-1]) > len(_VIEWER) else ()
             return ColumnNames(separator, (*_VIEWER[:-1], *more, _VIEWER[-1]))
@@ -115,12 +117,6 @@ def _first_rows(head: str, separator: str) -> list[list[str]]:
     except csv.Error:
         pass
     return rows
-
-
-def _is_viewer_row(cells: Sequence[str]) -> bool:
-    """Level, date and time, source, event id, task category, others, message: the order of Event
-    Viewer, in every language."""
-    return len(cells) >= 6 and looks_dated(cells[1]) and integer(cells[3]) is not None
 
 
 def header_of(cells: Sequence[str], separator: str) -> ColumnNames | None:

@@ -219,7 +219,6 @@ class TextEvents(LogDecoder):
     def _row_piece(
         self, data: bytes, at: int, start: int, end: int, table: Table
     ) -> TextPiece | None:
-        """The row of the table, and the lines that continue its message."""
         first = start
         for _ in range(_WRAPPED_LINES):
             line = _text(data[first : _line_end(data, first)])

@@ -148,7 +148,9 @@ class Times:
         if found := _CLOCK_FIRST.fullmatch(text):
             text = f"{found[2]} {found[1]} {found[3] or ''}".strip()
         if found := _DOTNET.fullmatch(text):
-            return _from_milliseconds(int(found[1]))
+            if abs(milliseconds := int(found[1])) > 10**14:
+                raise UnknownTimeError(f"the time /Date({milliseconds})/ cannot be read")
+            return milliseconds / 1000
         if found := _CIM.fullmatch(text):
             return _from_cim(found[1], found[2], found[3])
         return self._seconds(self._parse(text))
@@ -187,7 +189,10 @@ class Times:
             try:
                 if index == len(_FORMS) - 1:
                     return self._without_year(found)
-                year, month, day = self._numeric(found) if index < 2 else _named(found)
+                if index < 2:
+                    year, month, day = self._numeric(found)
+                else:
+                    year, month, day = int(found["year"]), _month(found), int(found["day"])
                 century = 0 if year >= 100 else 1900 if year >= 70 else 2000
                 return _build(found, century + year, month, day)
             except UnknownTimeError:
@@ -203,7 +208,7 @@ class Times:
         state.year = self.first_year() if state.year is None else state.year
         if state.year is None:
             raise UnknownTimeError(f"the date '{found[0][:40]}' has no year")
-        month = _MONTHS.index(found["name"][:3].lower()) + 1
+        month = _month(found)
         apart = month - (state.month or month)
         state.year += (apart < -_HALF_A_YEAR) - (apart > _HALF_A_YEAR)
         state.month, state.day = month, int(found["day"])
@@ -297,13 +302,11 @@ def leading_time(text: str) -> tuple[str, str]:
 
 
 def looks_dated(text: str) -> bool:
-    """Does the text begin with a date and a time of day?"""
     return any(form.match(text.translate(_MARKS).lstrip()) for form in _FORMS)
 
 
-def _named(found: re.Match[str]) -> tuple[int, int, int]:
-    month = _MONTHS.index(found["name"][:3].lower()) + 1
-    return int(found["year"]), month, int(found["day"])
+def _month(found: re.Match[str]) -> int:
+    return _MONTHS.index(found["name"][:3].lower()) + 1
 
 
 def _first(order: DateOrder) -> str:
@@ -353,12 +356,6 @@ def _from_number(value: float) -> float:
     if not 1e8 < value < 1e14:
         raise UnknownTimeError(f"the time {value!r} cannot be read")
     return value / 1000 if value > 1e11 else float(value)
-
-
-def _from_milliseconds(value: int) -> float:
-    if abs(value) > 10**14:
-        raise UnknownTimeError(f"the time /Date({value})/ cannot be read")
-    return value / 1000
 
 
 def _from_cim(digits: str, micro: str, offset: str) -> float:
