@@ -8,24 +8,13 @@ Before a restore or a recovery plays logs, it compares the databases and logs of
 and what lies in the folder of the logs.
 """
 
-from esewatch.ese.catalogue.event_row import (
-    EventRow,
-    Kind,
-    Param,
-    as_kind,
-    db,
-    err,
-    file,
-    num,
-    row,
-    txt,
-)
+from esewatch.ese.catalogue.event_row import Kind, as_kind, db, err, file, num, row, txt
 
 _SEED = "internal database copy (for seeding or analysis purposes)"
 _SHADOW = "shadow copy instance"
 _INSTANCE = num("snapshot", "instance {} ")
 
-STREAMING: tuple[EventRow, ...] = (
+STREAMING = (
     row(200, "START_FULL_BACKUP_ID", "information", "engine is starting a full backup",
         task="backup", stage="started", constants={"kind": "full"}, raised=False),
     row(201, "START_INCREMENTAL_BACKUP_ID", "information",
@@ -88,7 +77,7 @@ STREAMING: tuple[EventRow, ...] = (
         task="backup"),
 )  # fmt: skip
 
-SEEDING: tuple[EventRow, ...] = (
+SEEDING = (
     row(240, "START_INTERNAL_COPY_INSTANCE_ID", "information",
         "internal copy (for seeding or analysis purposes) is starting"),
     row(243, "STOP_INTERNAL_COPY_INSTANCE_ID", "information",
@@ -108,7 +97,7 @@ SEEDING: tuple[EventRow, ...] = (
         num("seconds", "took {} seconds")),
 )  # fmt: skip
 
-SHADOW_COPY: tuple[EventRow, ...] = (
+SHADOW_COPY = (
     row(2000, "OS_SNAPSHOT_TRACE_ID", "error", "shadow copy function",
         txt("function", "function {}()"), err("() = {}."), raised=False),
     row(2001, "OS_SNAPSHOT_FREEZE_START_ID", "information", (_SHADOW, "freeze started"), _INSTANCE,
@@ -135,7 +124,7 @@ SHADOW_COPY: tuple[EventRow, ...] = (
         constants={"kind": "shadow_differential"}),
 )  # fmt: skip
 
-REVERT_SNAPSHOTS: tuple[EventRow, ...] = (
+REVERT_SNAPSHOTS = (
     row(646, "RBS_CORRUPT_ID", "error", ("revert snapshot file at", "is corrupt with reason"),
         txt("file", "file at '{}' is corrupt"), txt("reason", "reason '{}'"),
         num("offset", "at offset {}"), num("segment", "segment {}."), txt("expected"),
@@ -161,9 +150,9 @@ REVERT_SNAPSHOTS: tuple[EventRow, ...] = (
 
 
 _POSITION = txt("log_position", "at position {}. ")
-_MISMATCH: tuple[Param, ...] = (txt("available_log"), txt("needed_log"))
+_MISMATCH = (txt("available_log"), txt("needed_log"))
 
-RESTORE: tuple[EventRow, ...] = (
+RESTORE = (
     row(430, "DATABASE_PATCH_FILE_MISMATCH_ERROR_ID", "error", "patch file do not match",
         db("database {} and its")),
     row(431, "STARTING_RESTORE_LOG_TOO_HIGH_ERROR_ID", "error",

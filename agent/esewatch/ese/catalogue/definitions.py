@@ -13,16 +13,16 @@ of the place in the engine that raised it. No path names the database. Tags with
 table (14, 71) come without a message.
 """
 
-from esewatch.ese.catalogue.event_row import EventRow, Param, db, err, num, row, txt
+from esewatch.ese.catalogue.event_row import db, err, num, row, txt
 
-_INDEX: tuple[Param, ...] = (
+_INDEX = (
     db("database '{}': the"), txt("index", "index '{}' of table"), txt("table", "of table '{}'"),
     txt("locale", "for locale '{}'"), txt("index_sort_id"), txt("index_sort_version"),
     txt("sort_id"), txt("sort_version"),
 )  # fmt: skip
 _LIST_DATABASE = db("database: {}")
 
-INDEXES: tuple[EventRow, ...] = (
+INDEXES = (
     row(609, "START_INDEX_CLEANUP_KNOWN_VERSION_ID", "information",
         ("initiating index cleanup of database", "version upgrade from"), db()),
     row(610, "START_INDEX_CLEANUP_UNKNOWN_VERSION_ID", "information",
@@ -39,7 +39,7 @@ INDEXES: tuple[EventRow, ...] = (
         txt("index_sort_version"), txt("sort_id"), txt("sort_version")),
 )  # fmt: skip
 
-DEFINITIONS: tuple[EventRow, ...] = (
+DEFINITIONS = (
     row(601, "FUNCTION_NOT_FOUND_ERROR_ID", "error", "could not find the entrypoint",
         txt("function", "entrypoint {} in"), txt("file", "in the file {}.")),
     row(604, "LANGUAGE_NOT_SUPPORTED_ID", "error", ("locale id", "could not be validated"),
@@ -79,12 +79,12 @@ DEFINITIONS: tuple[EventRow, ...] = (
 )  # fmt: skip
 
 
-_ITEM: tuple[Param, ...] = (
+_ITEM = (
     txt("display_name", "of database '{}' (", "database '{}'"), txt("instance_name", "' ('{}')"),
     txt("place", "diagnostic information: {} "), txt("detail"),
 )  # fmt: skip
 
-FAILURE_ITEMS: tuple[EventRow, ...] = tuple(
+FAILURE_ITEMS = tuple(
     row(event_id, symbol, "error", phrase, *_ITEM)
     for event_id, symbol, phrase in (
         (3001, "CONFIGURATION_FAILURE_TAG_ID", "configuration error is preventing proper"),

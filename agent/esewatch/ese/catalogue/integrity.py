@@ -4,37 +4,25 @@ Ids 398-399, 439, 447-448, 456, 466-467, 470, 472-480, 497, 500-504, 515-516, 52
 537-545, 549-550, 552, 554-557, 559-560, 565-566, 568-570, 635-640, 727, 904-905, 907, 911.
 """
 
-from esewatch.ese.catalogue.event_row import (
-    SKIP,
-    EventRow,
-    Kind,
-    Param,
-    as_kind,
-    db,
-    err,
-    file,
-    num,
-    row,
-    txt,
-)
+from esewatch.ese.catalogue.event_row import SKIP, Kind, as_kind, db, err, file, num, row, txt
 
 _OFFSET = num("offset", "at offset {}")
 _BYTES = num("bytes", "for {} bytes")
 _PAGE = num("page_number", "(database page {})", "on database page {} ")
 _READ = "database page read from the file"
-_PLACE: tuple[Param, ...] = (file(), _OFFSET, _BYTES)
+_PLACE = (file(), _OFFSET, _BYTES)
 # Words of Exchange 2003 and 2007: expected ... actual. Current: stored ... computed.
 _STORED = txt("expected", "stored checksum was {} and", "expected checksum was {} and")
 _COMPUTED = txt("actual", "computed checksum was {}. ", "actual checksum was {}. ")
 _NUMBER = num("page_number", ": page {} ", "page {} ")
-_LOST: tuple[Param, ...] = (
+_LOST = (
     *_PLACE, err("error {}"), _PAGE, txt("page_flush_state", " was {} while the flush state"),
     num("flush_map_page", "flush map page {} was"), txt("map_flush_state"),
     txt("context", "context: {}. "),
 )  # fmt: skip
-_DBTIME: tuple[Param, ...] = (db("database {}: page"), _NUMBER)
+_DBTIME = (db("database {}: page"), _NUMBER)
 
-PAGES: tuple[EventRow, ...] = (
+PAGES = (
     row(398, "DATABASE_PAGE_CHECK_FAILED_ID", "error",
         (_READ, "was corrupted and was corrected but page verification failed"), *_PLACE, err(),
         num("bit", "bit {} was corrupted"), _PAGE, page_error=True),
@@ -86,7 +74,7 @@ PAGES: tuple[EventRow, ...] = (
         num("page_number", "on pages {} -"), num("last_page_number", "- {} of database"), db()),
 )  # fmt: skip
 
-STRUCTURE: tuple[EventRow, ...] = (
+STRUCTURE = (
     row(439, "SHADOW_PAGE_WRITE_FAIL_ID", "error", "unable to write a shadowed header",
         file("file {}. error"), err()),
     row(447, "BAD_PAGE_LINKS_ID", "error", "bad page link", err("(error {})"),

@@ -10,9 +10,7 @@ time from start to end.
 
 from esewatch.ese.catalogue.event_row import (
     SKIP,
-    EventRow,
     Kind,
-    Param,
     as_kind,
     count,
     date,
@@ -31,14 +29,14 @@ SECONDS = num("seconds", "total of {} seconds")
 SO_FAR = num("days", "running for {} day")
 
 # The numbers came with Exchange 2007 SP1; its 703 has the defragmentation's age in days as %11.
-_OLD_DONE: tuple[Param, ...] = (
+_OLD_DONE = (
     db("database '{}'", "pass on database {}"), num("pages_freed", "freeing {} pages"), STARTED,
     SECONDS, num("invocations", "requiring {} invocation"),
     num("days", "invocations over {} day", "invocation over {} day"),
     num("completions", "fully defragmented {} time"),
     num("lifetime_days", "times over {} day", "time over {} day"),
 )  # fmt: skip
-_SPACE: tuple[Param, ...] = (
+_SPACE = (
     num("size_bytes_before", "initial file size: {} bytes"), num("size_pages_before"),
     num("size_bytes", "final file size: {} bytes"), num("size_pages"),
     num("owned_bytes_before", "initial owned space: {} bytes"), num("owned_pages_before"),
@@ -46,12 +44,12 @@ _SPACE: tuple[Param, ...] = (
     num("moved_bytes", "data moved: {} bytes"), num("moved_pages"),
     err("error code: {}", "return code: {}"), txt("stop_reason", "stop reason: {}"),
 )  # fmt: skip
-_SPAN: tuple[Param, ...] = (
+_SPAN = (
     as_kind("seconds", Kind.MINUTES, "total time: {} minute"),
     as_kind("seconds", Kind.ADD_SECONDS, "and {} second"),
 )
 
-DEFRAGMENTATION: tuple[EventRow, ...] = (
+DEFRAGMENTATION = (
     row(602, "MANY_LOST_COMPACTION_ID", "warning", "background clean-up skipped pages", db()),
     row(603, "SPACE_LOST_ON_FREE_ID", "warning", "lost unused pages", db(),
         num("first_page", "unused pages {}-"), num("last_page"), num("object_id", "objectid {})")),
@@ -122,7 +120,7 @@ DEFRAGMENTATION: tuple[EventRow, ...] = (
         num("tasks_not_started", "{} of those outstanding")),
 )  # fmt: skip
 
-SPACE: tuple[EventRow, ...] = (
+SPACE = (
     row(563, "DATABASE_LEAKED_ROOT_SPACE_ID", "error",
         ("space to the database root", "will be leaked"), db(), err(),
         num("object_id", "objectid {})"), num("pages_leaked", "total of {} page")),
@@ -171,13 +169,13 @@ SPACE: tuple[EventRow, ...] = (
 _STATS = as_kind("run_pages", Kind.STATS, "runtime scan stats: {}")
 _LAST = date("last_completed", "task was on {}.", "scan was on {}.")
 
-_SCAN_DONE: tuple[Param, ...] = (
+_SCAN_DONE = (
     db(), STARTED, SECONDS, num("invocations", "requiring {} invocation"),
     num("days", "invocations over {} day", "invocation over {} day"),
     count("pages_seen", "pages seen"), count("bad_checksums", "bad checksums"),
     count("uninitialized_pages", "uninitialized pages"),
 )  # fmt: skip
-_ZEROED: tuple[Param, ...] = (
+_ZEROED = (
     count("pages_unchanged", "pages unchanged since last zero"),
     count("unused_pages_zeroed", "unused pages zeroed"),
     count("used_pages_seen", "used pages seen"),
@@ -185,17 +183,17 @@ _ZEROED: tuple[Param, ...] = (
     count("unreferenced_chunks_zeroed", "unreferenced data chunks zeroed"),
 )
 # The text of 735 prints its free-space values one place off: they are taken from strings only.
-_LATE_FREE_SPACE: tuple[Param, ...] = (
+_LATE_FREE_SPACE = (
     num("record_page_free_bytes"), num("record_pages"), num("lv_page_free_bytes"), num("lv_pages"),
 )  # fmt: skip
-_FREE_SPACE: tuple[Param, ...] = (
+_FREE_SPACE = (
     num("record_page_free_bytes", "space on record pages: {} ("),
     num("record_pages", "space on record pages: # ({} pages"),
     num("lv_page_free_bytes", "space on lv pages: {} ("),
     num("lv_pages", "space on lv pages: # ({} pages"),
 )
 
-SCANS: tuple[EventRow, ...] = (
+SCANS = (
     row(706, "DATABASE_ZEROING_STARTED_ID", "information",
         ("online zeroing of database", "started"), db("database {} started"), task="zeroing",
         stage="started"),

@@ -3,36 +3,25 @@
 Also a few life-cycle ids that real logs are full of (100-101, 408-412, 916).
 """
 
-from esewatch.ese.catalogue.event_row import (
-    SKIP,
-    EventRow,
-    Kind,
-    Param,
-    as_kind,
-    db,
-    err,
-    num,
-    row,
-    txt,
-)
+from esewatch.ese.catalogue.event_row import SKIP, Kind, as_kind, db, err, num, row, txt
 
 _NUMBER = num("instance_number", "instance ({})")
-_VERSION: tuple[Param, ...] = (
+_VERSION = (
     as_kind("version_major", Kind.VERSION, "engine ({}.#.#.#)"),
     as_kind("version_minor", Kind.VERSION, "engine (#.{}.#.#)"),
     as_kind("version_build", Kind.VERSION, "engine (#.#.{}.#)"),
     as_kind("version_revision", Kind.VERSION, "engine (#.#.#.{})"),
 )
-_DONE: tuple[Param, ...] = (num("seconds", "(time={} second"),)
+_DONE = (num("seconds", "(time={} second"),)
 _LOG = txt("log_file", "logfile {}. error")
 _LOG_ERROR = err("error {}.")
-_LOST: tuple[Param, ...] = (txt("first_log"), txt("last_log"))
-_DATABASE_DONE: tuple[Param, ...] = (
+_LOST = (txt("first_log"), txt("last_log"))
+_DATABASE_DONE = (
     num("database_number", "database ({},"), db("database (#, {}). (time", "database (#, {}). "),
     *_DONE,
 )  # fmt: skip
 
-LIFE_CYCLE: tuple[EventRow, ...] = (
+LIFE_CYCLE = (
     row(100, "START_ID", "information", ("the database engine", " started"), raised=False),
     row(101, "STOP_ID", "information", "the database engine stopped.", raised=False),
     row(102, "START_INSTANCE_ID", "information", ("the database engine (", " a new instance ("),
@@ -81,7 +70,7 @@ LIFE_CYCLE: tuple[EventRow, ...] = (
         ("the beta feature", "beta site mode settings"), txt("feature", "feature {} is enabled")),
 )  # fmt: skip
 
-RECOVERY: tuple[EventRow, ...] = (
+RECOVERY = (
     row(300, "START_REDO_ID", "information", "is initiating recovery steps", task="replay",
         stage="started"),
     row(301, "STATUS_REDO_ID", "information", ("the database engine", "finished replaying logfile"),

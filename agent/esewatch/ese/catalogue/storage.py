@@ -5,23 +5,11 @@ Ids 413-418, 424, 428-429, 441-445, 451, 468, 481-493, 505-510, 512-513, 521-522
 to the same file since the last message: slow requests in all are the sum of 1 + `suppressed`.
 """
 
-from esewatch.ese.catalogue.event_row import (
-    SKIP,
-    EventRow,
-    Kind,
-    Param,
-    as_kind,
-    db,
-    err,
-    file,
-    num,
-    row,
-    txt,
-)
+from esewatch.ese.catalogue.event_row import SKIP, Kind, as_kind, db, err, file, num, row, txt
 
 _READ = {"operation": "read"}
 _WRITE = {"operation": "write"}
-_PLACE: tuple[Param, ...] = (
+_PLACE = (
     file(), num("offset", "at offset {}"), num("bytes", "for {} bytes"),
 )  # fmt: skip
 _WILL_FAIL = err("fail with error {}")
@@ -29,19 +17,19 @@ _SYSTEM = err("system error {}", name="system_error")
 _SYSTEM_TEXT = txt("system_text", "): '{}'")
 _AFTER = as_kind("seconds", Kind.DECIMAL, "after {} seconds")
 _SLOW = num("seconds", "long time ({} seconds)")
-_AGAIN: tuple[Param, ...] = (
+_AGAIN = (
     num("suppressed", "in addition, {} other"),
     num("since_seconds", "was posted {} seconds"),
 )
 _HUNG = num("seconds", "has not completed for {} second")
-_ERRORS: tuple[Param, ...] = (_WILL_FAIL, _SYSTEM, _SYSTEM_TEXT)
-_LOG_ERROR: tuple[Param, ...] = (txt("log_file", "logfile {}. error"), err("error {}."))
+_ERRORS = (_WILL_FAIL, _SYSTEM, _SYSTEM_TEXT)
+_LOG_ERROR = (txt("log_file", "logfile {}. error"), err("error {}."))
 _READ_FILE = "request to read from the file"
 _WRITE_FILE = "request to write to the file"
 _LONG = "took an abnormally long time"
 _AGAIN_WORDS = "other i/o requests to this file"
 
-IO: tuple[EventRow, ...] = (
+IO = (
     row(481, "OSFILE_READ_ERROR_ID", "error", ("attempt to read from the file", "failed after"),
         *_PLACE, *_ERRORS, _AFTER, constants=_READ),
     row(482, "OSFILE_WRITE_ERROR_ID", "error", ("attempt to write to the file", "failed after"),
@@ -99,7 +87,7 @@ IO: tuple[EventRow, ...] = (
         constants={"operation": "flush"}),
 )  # fmt: skip
 
-LOG_WRITES: tuple[EventRow, ...] = (
+LOG_WRITES = (
     *(
         row(
             event_id, f"LOG_FLUSH_WRITE_{section}_ERROR_ID", "error",
@@ -114,7 +102,7 @@ LOG_WRITES: tuple[EventRow, ...] = (
 )  # fmt: skip
 """Writes to the log that failed; 443 goes before those of a section and has the first error."""
 
-BLOCK_CACHE: tuple[EventRow, ...] = (
+BLOCK_CACHE = (
     row(4000, "BLOCK_CACHE_CACHING_FILE_ID_MISMATCH_ID", "error",
         "the caching file with the requested physical ids could not be found"),
     row(4001, "BLOCK_CACHE_CACHING_FILE_OPEN_FAILURE_ID", "warning",
@@ -131,7 +119,7 @@ BLOCK_CACHE: tuple[EventRow, ...] = (
         "the caching file with the requested physical ids was not enabled"),
 )  # fmt: skip
 
-SPACE: tuple[EventRow, ...] = (
+SPACE = (
     row(413, "NEW_LOG_ERROR_ID", "error", "unable to create a new logfile", err()),
     row(424, "DISK_FULL_ERROR_ID", "error", "the database disk is full",
         txt("file", "do not move {}."), raised=False),
@@ -171,7 +159,7 @@ SPACE: tuple[EventRow, ...] = (
         num("percent", "current cache residency state: {}%")),
 )  # fmt: skip
 
-VERSION_STORE: tuple[EventRow, ...] = (
+VERSION_STORE = (
     row(623, "VERSION_STORE_REACHED_MAXIMUM_ID", "error",
         ("version store for this instance", "has reached its maximum size"),
         num("instance_number", "instance ({})"), num("maximum_megabytes", "size of {}mb"),

@@ -24,15 +24,7 @@ from esewatch.ese.events.from_strings import event_from_strings, row_of
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.raw_event import RawEvent
 from esewatch.ese.strings import Fields, lowered, parse_int, parse_process
-from esewatch.ese.text.english import (
-    LONGEST_TEXT,
-    fields_of_values,
-    find_phrase,
-    folded,
-    has_phrases,
-    places_of,
-    uncut,
-)
+from esewatch.ese.text import english
 from esewatch.ese.text.readers import recalled, remember
 from esewatch.ese.text.shapes import SHAPED, fields_of_shapes, named_database
 from esewatch.model import Event, Level
@@ -227,10 +219,10 @@ def _guessed_provider(process: str, instance: str) -> str:
 def _recognised(event_id: int | None, process: _Process, message: str) -> int | None:
     """The id that the words show; None if they show none or contradict the given one."""
     if event_id is not None and event_id in CATALOGUE:
-        return event_id if has_phrases(event_id, message) else None
-    found = find_phrase(message)
+        return event_id if english.has_phrases(event_id, message) else None
+    found = english.find_phrase(message)
     # Current engines log 732 with the words that 721 begins with; the state letter is theirs.
-    if found == 721 and process.state and "summary" not in folded(message):
+    if found == 721 and process.state and "summary" not in english.folded(message):
         found = 732
     return found if event_id is None else None
 
@@ -247,20 +239,24 @@ def _told(given: int | None, process: _Process, rest: str, order: DateOrder | No
         return None
     if event_id not in CATALOGUE:
         return _Told(instance, message, event_id, False, "", {})
-    bare, whole = uncut(message)
-    places = places_of(event_id, bare, whole)
+    bare, whole = english.uncut(message)
+    places = english.places_of(event_id, bare, whole)
     begun = lowered(message[:_LONGEST_OPENER])
     if found is not None and process and whole and _OPENERS.match(begun):
         remember(event_id, rest, instance, len(rest) - len(message), places)
     values = [(finder, bare[start:end]) for finder, start, end in places]
     return _Told(
-        instance, message, event_id, found is not None, *fields_of_values(event_id, values, order)
+        instance,
+        message,
+        event_id,
+        found is not None,
+        *english.fields_of_values(event_id, values, order),
     )
 
 
 def _row(provider: str, told: _Told) -> EventRow | None:
     """The event of the id, None where the words are those of another one."""
-    if not told.known and find_phrase(told.message) not in (None, told.event_id):
+    if not told.known and english.find_phrase(told.message) not in (None, told.event_id):
         return None
     return row_of(provider, told.event_id)
 
@@ -269,10 +265,10 @@ def _fields(told: _Told) -> tuple[str, Fields]:
     """Database and fields of an event: where English words fail, those that shapes give."""
     database, fields = told.database, told.fields
     if told.event_id in SHAPED and not (told.known and "file" in fields and "offset" in fields):
-        shaped, fields = fields_of_shapes(told.event_id, uncut(told.message)[0], fields)
+        shaped, fields = fields_of_shapes(told.event_id, english.uncut(told.message)[0], fields)
         database = database or shaped
     if not database:
-        text, whole = uncut(told.message)
+        text, whole = english.uncut(told.message)
         database = named_database(told.event_id, text, whole=whole)
     return database, fields
 
@@ -337,11 +333,13 @@ def event_from_text(
     id; it is then the usual one of the process. Strings that stand for a missing description are
     decoded. Words that are not those of the event: `strings == (message,)`.
     """
-    text = _joined(raw.message[:LONGEST_TEXT])
+    text = _joined(raw.message[: english.LONGEST_TEXT])
     if raw.provider and not is_ese_provider(raw.provider, extra_providers):
         return companion_event(raw, (), text)
     process, rest = _opening(text)
-    if not process.process and (listed := _listed(raw.message[:LONGEST_TEXT], raw.event_id)):
+    if not process.process and (
+        listed := _listed(raw.message[: english.LONGEST_TEXT], raw.event_id)
+    ):
         whole = _listed_event(raw, text, listed)
         return event_from_strings(whole, extra_providers, date_order) if whole else None
     told = _told(raw.event_id, process, rest, date_order)

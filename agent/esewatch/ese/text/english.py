@@ -12,19 +12,10 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
+from esewatch.ese import strings
 from esewatch.ese.catalogue.event_row import Kind
 from esewatch.ese.catalogue.event_table import CATALOGUE
 from esewatch.ese.dates import DateOrder
-from esewatch.ese.strings import (
-    GROUPS,
-    WRITERS,
-    Fields,
-    Writer,
-    add_page_number,
-    is_database_path,
-    lowered,
-    parse_path,
-)
 
 LONGEST_TEXT = 65_536
 """Characters of a message that are searched; real messages are far shorter."""
@@ -109,7 +100,7 @@ def find_phrase(text: str) -> int | None:
     return None if whole else _by_head(words)
 
 
-_INT = rf"-?\d{{1,3}}(?:{GROUPS}\d{{2,3}}){{1,6}}(?!\d)|-?\d{{1,20}}"
+_INT = rf"-?\d{{1,3}}(?:{strings.GROUPS}\d{{2,3}}){{1,6}}(?!\d)|-?\d{{1,20}}"
 _HEXED = r"(?:\s*\(\s*0x[0-9a-f]{1,16}\s*\))?"
 _VALUES: dict[Kind, str] = {
     Kind.INT: rf"(?:{_INT}){_HEXED}",
@@ -175,7 +166,7 @@ class _Labelled(NamedTuple):
 class Finder(NamedTuple):
     name: str
     kind: Kind
-    writer: Writer | None
+    writer: strings.Writer | None
     patterns: tuple[re.Pattern[str] | _Labelled, ...]
 
 
@@ -246,7 +237,7 @@ def _pattern(hint: str, kind: Kind) -> str:
 @cache
 def _finders(event_id: int) -> tuple[Finder, ...]:
     return tuple(
-        Finder(name, kind, WRITERS.get(kind), tuple(_sought(hint, kind) for hint in hints))
+        Finder(name, kind, strings.WRITERS.get(kind), tuple(_sought(hint, kind) for hint in hints))
         for name, kind, hints in CATALOGUE[event_id].params
         if hints
     )
@@ -266,7 +257,7 @@ def _place(finder: Finder, low: str, whole: bool) -> HintPlace | None:
 def places_of(event_id: int, text: str, whole: bool) -> list[HintPlace]:
     """Places of the values of a known event in its English text. `text` has single line feeds for
     line breaks; `whole` says that it is not cut."""
-    low = lowered(text)
+    low = strings.lowered(text)
     found = (_place(finder, low, whole) for finder in _finders(event_id))
     return [place for place in found if place is not None]
 
@@ -276,22 +267,22 @@ def database_of(values: Iterable[tuple[Finder, str]]) -> str:
     database = ""
     for finder, value in values:
         if finder.kind in _FILES:
-            path = parse_path(value.replace("\n", " "))
-            if finder.kind is Kind.DATABASE or is_database_path(path):
+            path = strings.parse_path(value.replace("\n", " "))
+            if finder.kind is Kind.DATABASE or strings.is_database_path(path):
                 database = path
     return database
 
 
 def fields_of_values(
     event_id: int, values: Sequence[tuple[Finder, str]], date_order: DateOrder | None
-) -> tuple[str, Fields]:
+) -> tuple[str, strings.Fields]:
     """Database and fields of an event from what stands in its text for its parameters. The names
     and values are those that the positional strings give."""
     row = CATALOGUE[event_id]
-    fields: Fields = dict(row.constants)
+    fields: strings.Fields = dict(row.constants)
     for finder, value in values:
         if finder.writer is not None:
             finder.writer(fields, finder.name, value.replace("\n", " "), date_order)
     if row.page_error:
-        add_page_number(fields)
+        strings.add_page_number(fields)
     return database_of(values), fields

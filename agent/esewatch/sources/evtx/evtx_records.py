@@ -12,25 +12,7 @@ from esewatch.ese.events.from_strings import event_from_strings
 from esewatch.ese.providers import is_ese_provider
 from esewatch.ese.raw_event import RawEvent
 from esewatch.model import Coverage, Event, Heard, Level
-from esewatch.sources.evtx.binxml import (
-    BINXML,
-    INSTANCE_HEADER_BYTES,
-    STRING,
-    STRINGS,
-    BinXmlParser,
-    Content,
-    Element,
-    TemplateInstance,
-    TemplateSlot,
-    TemplateValue,
-    integer_of,
-    parsed_time,
-    seconds_of,
-    strings_of,
-    text_of,
-    texts_of,
-    time_of,
-)
+from esewatch.sources.evtx import binxml
 from esewatch.sources.evtx.chunks import CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, salvage, walk
 from esewatch.sources.evtx.templates import (
     BYTES,
@@ -63,8 +45,8 @@ _DEEPEST: Final = 16
 class ElementView(NamedTuple):
     """An element, the values that go into its slots, and how deep it lies."""
 
-    element: Element
-    values: list[TemplateValue]
+    element: binxml.Element
+    values: list[binxml.TemplateValue]
     depth: int
 
 
@@ -80,7 +62,7 @@ class Unfolder:
     def event(self, at: int) -> dict[str, ElementView]:
         """The parts by name of the event whose record has its content at `at`."""
         self._record_room = _RECORD_MOST
-        view = self._root(BinXmlParser(self._data, self._definitions.names, at), 0)
+        view = self._root(binxml.BinXmlParser(self._data, self._definitions.names, at), 0)
         parts = {} if view is None else self._parts(view)
         if view is None or view.element.name != "Event" or "System" not in parts:
             raise ValueError("not an event")
@@ -123,14 +105,14 @@ class Unfolder:
         )
         return [""] if holds else []
 
-    def _items(self, content: Content, values: list[TemplateValue]) -> list[str]:
+    def _items(self, content: binxml.Content, values: list[binxml.TemplateValue]) -> list[str]:
         """The text of an element; of one that holds an array alone, each of its items."""
         value = self._only_value(content, values)
-        return [self._text(content, values)] if value is None else texts_of(*value)
+        return [self._text(content, values)] if value is None else binxml.texts_of(*value)
 
-    def _root(self, parser: BinXmlParser, depth: int) -> ElementView | None:
+    def _root(self, parser: binxml.BinXmlParser, depth: int) -> ElementView | None:
         found = parser.fragment()
-        if isinstance(found, TemplateInstance):
+        if isinstance(found, binxml.TemplateInstance):
             return ElementView(self._definitions[found.definition].root, found.values, depth)
         return None if found is None else ElementView(found, [], depth)
 
@@ -141,12 +123,12 @@ class Unfolder:
         found = []
         for part in view.element.content:
             self._spend(1)
-            if isinstance(part, Element):
+            if isinstance(part, binxml.Element):
                 found.append(ElementView(part, view.values, view.depth))
-            elif isinstance(part, TemplateSlot) and part.number < len(view.values):
+            elif isinstance(part, binxml.TemplateSlot) and part.number < len(view.values):
                 kind, start, end = view.values[part.number]
-                if kind == BINXML and start < end:
-                    parser = BinXmlParser(self._data, self._definitions.names, start)
+                if kind == binxml.BINXML and start < end:
+                    parser = binxml.BinXmlParser(self._data, self._definitions.names, start)
                     child = self._root(parser, view.depth + 1)
                     if child is not None:
                         found.append(child)
@@ -158,11 +140,11 @@ class Unfolder:
             parts.setdefault(child.element.name, child)
         return parts
 
-    def _text(self, content: Content, values: list[TemplateValue]) -> str:
+    def _text(self, content: binxml.Content, values: list[binxml.TemplateValue]) -> str:
         texts = []
         for part in content:
-            if isinstance(part, TemplateSlot) and part.number < len(values):
-                texts.append(text_of(*self._value(values[part.number])))
+            if isinstance(part, binxml.TemplateSlot) and part.number < len(values):
+                texts.append(binxml.text_of(*self._value(values[part.number])))
             elif isinstance(part, str):
                 self._spend(1 + len(part))
                 texts.append(part)
@@ -175,7 +157,7 @@ class Unfolder:
         if self._record_room < 0 or self._chunk_room < 0:
             raise ValueError(f"a record that unfolds to more than {_RECORD_MOST} characters")
 
-    def _value(self, value: TemplateValue) -> tuple[int, bytes]:
+    def _value(self, value: binxml.TemplateValue) -> tuple[int, bytes]:
         kind, start, end = value
         if end > len(self._data):
             raise ValueError("a value that reaches beyond the chunk")
@@ -183,12 +165,12 @@ class Unfolder:
         return kind, self._data[start:end]
 
     def _only_value(
-        self, content: Content, values: list[TemplateValue]
+        self, content: binxml.Content, values: list[binxml.TemplateValue]
     ) -> tuple[int, bytes] | None:
         """The value that is all of the content, None if it is not one value."""
         if (
             len(content) == 1
-            and isinstance(content[0], TemplateSlot)
+            and isinstance(content[0], binxml.TemplateSlot)
             and content[0].number < len(values)
         ):
             return self._value(values[content[0].number])
@@ -199,7 +181,7 @@ class Unfolder:
             return None
         value = self._only_value(view.element.content, view.values)
         if value is not None:
-            return integer_of(*value)
+            return binxml.integer_of(*value)
         text = self._text(view.element.content, view.values)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
@@ -209,8 +191,8 @@ class Unfolder:
         parts = dict(view.element.attributes).get("SystemTime", ())
         value = self._only_value(parts, view.values)
         if value is not None:
-            return time_of(*value)
-        return parsed_time(self._text(parts, view.values))
+            return binxml.time_of(*value)
+        return binxml.parsed_time(self._text(parts, view.values))
 
     def _attribute(self, view: ElementView | None, name: str) -> str:
         if view is None:
@@ -227,7 +209,7 @@ _BEGIN: Final = struct.Struct("<IQ8x5s5xI")
 """A record from its size on: that, its id, the begin of its content, offset of its template."""
 _LOGGED: Final = struct.Struct("<Q")
 _TEMPLATE_INSTANCE: Final = b"\x0f\x01\x01\0\x0c"
-_INSTANCE_BYTES: Final = 4 + INSTANCE_HEADER_BYTES
+_INSTANCE_BYTES: Final = 4 + binxml.INSTANCE_HEADER_BYTES
 """Of an instance with the header of its fragment, up to its values."""
 _ALL_IN_ONE: Final = (0,)
 """The slots of the strings where they are one array."""
@@ -280,7 +262,7 @@ class RecordReader:
                     self.others.append(at)
 
     def logged(self, at: int) -> float | None:
-        return seconds_of(*_LOGGED.unpack_from(self._data, at + 16))
+        return binxml.seconds_of(*_LOGGED.unpack_from(self._data, at + 16))
 
     def head(self, at: int) -> RawEvent:
         """The fields of a record. Raises one of `FAILURES` where it is damaged, as the next two."""
@@ -315,14 +297,14 @@ class RecordReader:
             begin, inner, count, first, first_kind,
         ) = layout.unpack_from(data, place)  # fmt: skip
         if provider is None:
-            provider = text_of(STRING, name)
+            provider = binxml.text_of(binxml.STRING, name)
         if channel is None:
-            channel = text_of(STRING, log)
+            channel = binxml.text_of(binxml.STRING, log)
         if computer is None:
-            computer = text_of(STRING, machine)
-        time = seconds_of(ticks)
+            computer = binxml.text_of(binxml.STRING, machine)
+        time = binxml.seconds_of(ticks)
         head = RawEvent(provider, event_id, time, computer, channel, record_id, LEVELS.get(level))
-        if length and kind != BINXML:
+        if length and kind != binxml.BINXML:
             return None
         if not (length and (template.wanted or self._is_wanted(provider))):
             return head
@@ -339,10 +321,10 @@ class RecordReader:
         if inner == place:
             place += payload.size
             count, first, first_kind = VALUES.unpack_from(data, place)
-        if first_kind == STRINGS and slots == _ALL_IN_ONE:
+        if first_kind == binxml.STRINGS and slots == _ALL_IN_ONE:
             start = place + 4 + 4 * count
             behind = start + first
-            strings = strings_of(data[start:behind]) if behind <= at + size else None
+            strings = binxml.strings_of(data[start:behind]) if behind <= at + size else None
         else:
             strings = self._strings(slots, place, count, at + size)
         if strings is None:
@@ -359,11 +341,11 @@ class RecordReader:
         for size, kind in _DESCRIPTORS.iter_unpack(data[at + 4 : start]):
             values.append((kind, data[start : start + size]))
             start += size
-            if start > end or kind == BINXML:
+            if start > end or kind == binxml.BINXML:
                 return None
         if slots and max(slots) >= count:
             return None
-        return [text for slot in slots for text in texts_of(*values[slot])]
+        return [text for slot in slots for text in binxml.texts_of(*values[slot])]
 
 
 class Decoded(msgspec.Struct):

@@ -15,24 +15,17 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from esewatch.sources.evtx.binxml import (
-    DEFINITION_HEADER_BYTES,
-    FILETIME,
-    STRING,
-    UINT8,
-    UINT16,
-    UINT64,
-    BinXmlParser,
-    Content,
-    Element,
-    NameReference,
-    Names,
-    TemplateSlot,
-)
+from esewatch.sources.evtx import binxml
 from esewatch.sources.evtx.chunks import CHUNK_BYTES
 
-_TEXT: Final = (STRING, "")
-_KINDS: Final = ((UINT8, "B"), (UINT16, "H"), (FILETIME, "Q"), (UINT64, "Q"), *[_TEXT] * 3)
+_TEXT: Final = (binxml.STRING, "")
+_KINDS: Final = (
+    (binxml.UINT8, "B"),
+    (binxml.UINT16, "H"),
+    (binxml.FILETIME, "Q"),
+    (binxml.UINT64, "Q"),
+    *[_TEXT] * 3,
+)
 """Type of level, event id, time, record id and the texts, and the code of `struct` for it."""
 VALUES: Final = struct.Struct("<IHB")
 """The count of values, size and type of the first."""
@@ -103,18 +96,18 @@ class HeadShape(NamedTuple):
     layouts: Layouts
 
 
-def head_shape(root: Element) -> HeadShape | None:
+def head_shape(root: binxml.Element) -> HeadShape | None:
     """The shape of an outer template; None when it is an unusual one."""
     if root.name != "Event" or len(root.content) != 2:
         return None
     system, last = root.content
-    wrapped = isinstance(last, Element) and last.name in STRING_HOLDERS
-    if isinstance(last, Element) and wrapped and len(last.content) == 1:
+    wrapped = isinstance(last, binxml.Element) and last.name in STRING_HOLDERS
+    if isinstance(last, binxml.Element) and wrapped and len(last.content) == 1:
         (last,) = last.content
     if (
-        not isinstance(system, Element)
+        not isinstance(system, binxml.Element)
         or system.name != "System"
-        or not isinstance(last, TemplateSlot)
+        or not isinstance(last, binxml.TemplateSlot)
     ):
         return None
     parts = _children(system)
@@ -141,7 +134,7 @@ def head_shape(root: Element) -> HeadShape | None:
     return HeadShape(provider, channel, computer, wrapped, 4 + 4 * last.number, layouts)
 
 
-def string_slots(root: Element) -> tuple[int, ...] | None:
+def string_slots(root: binxml.Element) -> tuple[int, ...] | None:
     """The slots of an inner template whose values are the strings; None of an unusual one.
 
     Classic providers log all strings in one array, the first value, and bytes beside it;
@@ -154,12 +147,12 @@ def string_slots(root: Element) -> tuple[int, ...] | None:
     return tuple(slots) if usual and len(set(slots)) == len(slots) else None
 
 
-def _collect(element: Element, slots: list[int]) -> bool:
+def _collect(element: binxml.Element, slots: list[int]) -> bool:
     """Add the slots of the innermost elements; False when one holds anything else."""
-    children = [part for part in element.content if isinstance(part, Element)]
+    children = [part for part in element.content if isinstance(part, binxml.Element)]
     if len(children) != len(element.content):
         (part, *others) = element.content
-        if others or not isinstance(part, TemplateSlot):
+        if others or not isinstance(part, binxml.TemplateSlot):
             return False
         slots.append(part.number)
         return True
@@ -167,25 +160,25 @@ def _collect(element: Element, slots: list[int]) -> bool:
     return bool(children) and all(_collect(child, slots) for child in inner)
 
 
-def _children(element: Element) -> dict[str, Element]:
+def _children(element: binxml.Element) -> dict[str, binxml.Element]:
     """The children by name. Of two of one name none counts: which one is meant is not clear."""
-    found: dict[str, Element] = {}
-    names = [part.name for part in element.content if isinstance(part, Element)]
+    found: dict[str, binxml.Element] = {}
+    names = [part.name for part in element.content if isinstance(part, binxml.Element)]
     for part in element.content:
-        if isinstance(part, Element) and names.count(part.name) == 1:
+        if isinstance(part, binxml.Element) and names.count(part.name) == 1:
             found[part.name] = part
     return found
 
 
-def _slot(parts: Content) -> int:
+def _slot(parts: binxml.Content) -> int:
     """The only part, a slot. Raises ValueError when it is not."""
     (part,) = parts
-    if not isinstance(part, TemplateSlot):
+    if not isinstance(part, binxml.TemplateSlot):
         raise ValueError("no slot")
     return part.number
 
 
-def _literal(content: Content) -> str | None:
+def _literal(content: binxml.Content) -> str | None:
     texts = [part for part in content if isinstance(part, str)]
     return "".join(texts) if len(texts) == len(content) else None
 
@@ -212,7 +205,7 @@ def why(error: Exception) -> str:
 class Template:
     """One template: its element, and what tells whether another definition is the same."""
 
-    def __init__(self, root: Element, size: int) -> None:
+    def __init__(self, root: binxml.Element, size: int) -> None:
         self.root = root
         self.size = size
         """Bytes of the definition, its header included."""
@@ -231,7 +224,9 @@ class Template:
         self._elsewhere: tuple[int, ...] = ()
         self._names: list[str] = []
 
-    def learn(self, data: bytes, at: int, references: list[NameReference], names: Names) -> None:
+    def learn(
+        self, data: bytes, at: int, references: list[binxml.NameReference], names: binxml.Names
+    ) -> None:
         """Keep how the definition at `at` is written."""
         form, done, inline, elsewhere = "<4x", at + 4, [], []
         for number, reference in enumerate(references):
@@ -253,7 +248,7 @@ class Template:
     def weight(self) -> int:
         return self.size + sum(map(len, self._names))
 
-    def is_at(self, data: bytes, at: int, names: Names) -> bool:
+    def is_at(self, data: bytes, at: int, names: binxml.Names) -> bool:
         found = self._form.unpack_from(data, at)
         if found[::2] != self._parts:
             return False
@@ -274,16 +269,18 @@ class Templates:
         self._known: dict[bytes, list[Template]] = {}
         self.weight = 0
 
-    def at(self, data: bytes, at: int, names: Names) -> Template:
+    def at(self, data: bytes, at: int, names: binxml.Names) -> Template:
         """The template defined at `at`. Raises one of `FAILURES` when there is none."""
         (key,) = _KEY.unpack_from(data, at)
         for template in self._known.get(key, ()):
             if template.is_at(data, at, names):
                 return template
-        size = DEFINITION_HEADER_BYTES + int.from_bytes(key[16:], "little")
-        parser = BinXmlParser(data, names, at + DEFINITION_HEADER_BYTES, in_template=True)
+        size = binxml.DEFINITION_HEADER_BYTES + int.from_bytes(key[16:], "little")
+        parser = binxml.BinXmlParser(
+            data, names, at + binxml.DEFINITION_HEADER_BYTES, in_template=True
+        )
         root = parser.fragment()
-        if not isinstance(root, Element) or parser.at > at + size:
+        if not isinstance(root, binxml.Element) or parser.at > at + size:
             raise ValueError("a template that is not an element")
         template = Template(root, size)
         template.learn(data, at, parser.references, names)
@@ -309,7 +306,7 @@ class Definitions(dict[int, Template]):
     offset that leads to none."""
 
     def __init__(self, data: bytes, templates: Templates) -> None:
-        self.names = Names(data)
+        self.names = binxml.Names(data)
         self._data = data
         self._templates = templates
         self._failed: dict[int, str] = {}
@@ -326,7 +323,7 @@ class Definitions(dict[int, Template]):
         return template
 
     def _read(self, offset: int) -> Template:
-        size = DEFINITION_HEADER_BYTES + int.from_bytes(
+        size = binxml.DEFINITION_HEADER_BYTES + int.from_bytes(
             self._data[offset + 20 : offset + 24], "little"
         )
         if offset + size > CHUNK_BYTES:

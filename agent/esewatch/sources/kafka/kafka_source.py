@@ -15,15 +15,7 @@ from esewatch.config import Kafka, Settings
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import State
 from esewatch.model import Batch, EsewatchError, JournalError, SourceError
-from esewatch.sources.kafka.brokers import (
-    SECONDS,
-    CutOffError,
-    Topics,
-    library,
-    of_consumer,
-    session_seconds,
-    told,
-)
+from esewatch.sources.kafka import brokers
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError, ForeignError
 from esewatch.sources.kafka.messages import MessageDecoder
 from esewatch.sources.kafka.partition import (
@@ -69,13 +61,13 @@ class KafkaSource:
     ) -> None:
         self.name = entry.name
         self._entry, self._settings, self._decoder, self._clock = entry, settings, decoder, clock
-        self._kafka = library()
+        self._kafka = brokers.library()
         self._lock = threading.Lock()
         self._partitions: dict[int, Partition] = {}
         self._consumer: Any = None
         self._joined = False
         """The group has said which partitions it has, if any."""
-        self._topics: Topics
+        self._topics: brokers.Topics
         self._look_again = 0.0
         self._apart: dict[int, float] = {}
         """Partitions that the group gives to it and that it does not read: others have them, or
@@ -117,7 +109,9 @@ class KafkaSource:
             yield from self._poll()
         except (EsewatchError, self._kafka.KafkaException) as error:
             # Who is cut off, or cannot write, keeps what it knows until others own it.
-            if not isinstance(error, CutOffError | JournalError | BehindError | PartlyError):
+            if not isinstance(
+                error, brokers.CutOffError | JournalError | BehindError | PartlyError
+            ):
                 self._leave()
             if isinstance(error, JournalError):
                 with self._lock:
@@ -125,7 +119,7 @@ class KafkaSource:
                         folder.nothing_read_on()
             if isinstance(error, SourceError):
                 raise
-            raise SourceError(told(error)) from error
+            raise SourceError(brokers.told(error)) from error
 
     def _poll(self) -> Iterator[Batch]:
         self._join()
@@ -158,10 +152,10 @@ class KafkaSource:
 
     def _join(self) -> None:
         if self._consumer is None:
-            self._topics = Topics(self._entry)
+            self._topics = brokers.Topics(self._entry)
             if self._entry.changelog:
                 self._topics.check_changelog(self._entry.changelog)
-            settings = of_consumer(self._entry, Path(self._settings.journal))
+            settings = brokers.of_consumer(self._entry, Path(self._settings.journal))
             self._consumer = self._kafka.Consumer(settings | {"error_cb": self._trouble})
             self._consumer.subscribe(
                 self._entry.topics[:1],
@@ -190,7 +184,7 @@ class KafkaSource:
             problem, self._problem = self._problem, None
             raise problem
         if self._silent and not messages:
-            raise CutOffError("no broker answers")
+            raise brokers.CutOffError("no broker answers")
         return messages
 
     def _sort(self, messages: list[Any]) -> None:
@@ -257,7 +251,7 @@ class KafkaSource:
                 *(owned.name, error),
             )
             self._let_go(owned.number)
-            self._apart[owned.number] = time.monotonic() + session_seconds(self._entry)
+            self._apart[owned.number] = time.monotonic() + brokers.session_seconds(self._entry)
             self._consumer.pause(self._topics.of(owned.number))
 
     def _take_back(self) -> None:
@@ -285,7 +279,7 @@ class KafkaSource:
                 consumer.pause(self._topics.of(number))
             self._joined = True
         except (EsewatchError, self._kafka.KafkaException) as error:
-            self._problem = SourceError(told(error))
+            self._problem = SourceError(brokers.told(error))
 
     def _tried(self, consumer: Any, number: int) -> list[Any]:
         """Offsets to read on from; the beginnings where that partition alone cannot be opened."""
@@ -332,7 +326,7 @@ class KafkaSource:
         if at.topic_id != self._topics.ids[topic]:
             log.error("%s: %s was recreated: reading it from its beginning", owned.name, topic)
             return first
-        low, high = consumer.get_watermark_offsets(first, timeout=SECONDS)
+        low, high = consumer.get_watermark_offsets(first, timeout=brokers.SECONDS)
         if low <= at.offset <= high:
             epoch = {} if at.leader_epoch is None else {"leader_epoch": at.leader_epoch}
             return self._kafka.TopicPartition(topic, owned.number, at.offset, **epoch)
@@ -358,7 +352,7 @@ class KafkaSource:
         try:
             consumer.incremental_unassign(gone)
         except self._kafka.KafkaException as error:
-            self._problem = SourceError(told(error))
+            self._problem = SourceError(brokers.told(error))
 
     def _let_go(self, number: int) -> None:
         with self._lock:

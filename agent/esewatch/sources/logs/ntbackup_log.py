@@ -8,16 +8,6 @@ import msgspec
 
 from esewatch.config import NtbackupLogs, Settings
 from esewatch.ese.programs import ntbackup
-from esewatch.ese.programs.ntbackup import (
-    BackupTrouble,
-    Heading,
-    LabelledCount,
-    LabelledText,
-    LocalTime,
-    Rule,
-    Took,
-    line_of,
-)
 from esewatch.fold.state.backup_jobs import follows
 from esewatch.model import SetBackedUp, Source
 from esewatch.sources.files.decoder import NO_ZONE, Fed
@@ -56,8 +46,8 @@ def describe(entry: NtbackupLogs, _path: str, _head: bytes) -> Described:
 
 
 def _dates(head: bytes, code_page: str) -> str:
-    told = map(line_of, _text(head, code_page).splitlines())
-    return "\n".join(line.text for line in told if isinstance(line, LocalTime))
+    told = map(ntbackup.line_of, _text(head, code_page).splitlines())
+    return "\n".join(line.text for line in told if isinstance(line, ntbackup.LocalTime))
 
 
 def _text(data: bytes, code_page: str) -> str:
@@ -118,14 +108,14 @@ class NtbackupDecoder:
         return fed
 
     def _line(self, fed: Fed, at: int, text: str) -> None:
-        context, told = self._context, line_of(text)
-        if isinstance(told, Heading):
+        context, told = self._context, ntbackup.line_of(text)
+        if isinstance(told, ntbackup.Heading):
             self._break_off(fed, at)
             context.open = _Set(told.computer, told.group, told.backup, told.name)
-        elif isinstance(told, Rule):
+        elif isinstance(told, ntbackup.Rule):
             self._break_off(fed, at)
             context.job = ""
-        elif context.open is not None and isinstance(told, Took):
+        elif context.open is not None and isinstance(told, ntbackup.Took):
             self._finish(fed, at, context.open, told.seconds)
             context.open = None
         elif context.open is not None and told is not None:
@@ -181,16 +171,23 @@ class NtbackupDecoder:
         return started, ended
 
 
-def _note(of: _Set, told: LocalTime | LabelledCount | Took | LabelledText | BackupTrouble) -> None:
-    if isinstance(told, LocalTime) and not of.started:
+def _note(
+    of: _Set,
+    told: ntbackup.LocalTime
+    | ntbackup.LabelledCount
+    | ntbackup.Took
+    | ntbackup.LabelledText
+    | ntbackup.BackupTrouble,
+) -> None:
+    if isinstance(told, ntbackup.LocalTime) and not of.started:
         of.started = told.text
-    elif isinstance(told, LocalTime):
+    elif isinstance(told, ntbackup.LocalTime):
         of.ended = told.text
-    elif isinstance(told, LabelledCount):
+    elif isinstance(told, ntbackup.LabelledCount):
         of.bytes = told.value
-    elif isinstance(told, LabelledText) and not of.started:
+    elif isinstance(told, ntbackup.LabelledText) and not of.started:
         of.logs_only = of.logs_only or told.logs_only
-    elif isinstance(told, BackupTrouble):
+    elif isinstance(told, ntbackup.BackupTrouble):
         of.trouble = of.trouble or told.text[:_SAYS]
 
 

@@ -15,16 +15,7 @@ from esewatch.ese.events.from_text import TextFrame
 from esewatch.ese.raw_event import RawEvent
 from esewatch.sources.files.decoder import Fed
 from esewatch.sources.files.record_times import KnownLogs, Log
-from esewatch.sources.logs.formats.blocks import (
-    continues,
-    ends_block,
-    is_date,
-    is_separator,
-    label_of,
-    read_block,
-    read_header,
-    unquoted,
-)
+from esewatch.sources.logs.formats import blocks
 from esewatch.sources.logs.formats.event_builder import (
     RECORD_LIMIT,
     DecoderState,
@@ -203,15 +194,15 @@ class TextEvents(LogDecoder):
             return TextPiece("json", start, end)
         if table and (piece := self._row_piece(data, at, start, end, table)) is not None:
             return piece
-        label = None if dated else label_of(_text(line))
-        if label is not None or (not dated and continues(_text(line))):
+        label = None if dated else blocks.label_of(_text(line))
+        if label is not None or (not dated and blocks.continues(_text(line))):
             if (block := _block_piece(data, at, start, final=final)) is not None:
                 return block
             if label is not None and label.name == "providername" and label.value:
                 return TextPiece("heading", start, end)
         if b"Event" in line and (opened := OPEN.search(line, hit - start)) is not None:
             return _element(data, start + opened.start())
-        ruled = not dated and is_separator(_text(line[:80]))
+        ruled = not dated and blocks.is_separator(_text(line[:80]))
         if len(line) > _LONG_LINE or ruled or not (told or self._needles.any_in(line)):
             return TextPiece("skip", start, end)
         return self._line_piece(data, start, end)
@@ -253,7 +244,7 @@ class TextEvents(LogDecoder):
             line = data[stop:following]
             if not line.strip() and not is_undescribed(_text(data[start:end])):
                 break
-            ended = self._needles.any_in(line) or ends_block(_text(line), "")
+            ended = self._needles.any_in(line) or blocks.ends_block(_text(line), "")
             ended = ended or (b"Event" in line and OPEN.search(line) is not None)
             if ended or following - start > _RECORD_BYTES:
                 break
@@ -273,7 +264,7 @@ class TextEvents(LogDecoder):
         text = _text(content)
         match piece.kind:
             case "line":
-                text = unquoted(text)
+                text = blocks.unquoted(text)
                 if records := records_in(text, self._maker.options.providers):
                     self._take_records(text, records, piece.start, harvest)
                 elif (read := self._lines.read(undone(text))) is not None:
@@ -286,7 +277,7 @@ class TextEvents(LogDecoder):
                 )
                 self._state.heading = "" if self._state.table else self._state.heading
             case "heading":
-                label = label_of(text)
+                label = blocks.label_of(text)
                 self._state.heading = label.value if label else ""
             case "xml":
                 if self._needles.any_in(content):
@@ -301,7 +292,7 @@ class TextEvents(LogDecoder):
             case "block":
                 if self._needles.any_in(content):
                     self._take_block(content, piece.start, harvest)
-                elif (found := read_block(text)) is not None:
+                elif (found := blocks.read_block(text)) is not None:
                     self._maker.hear(found, harvest)
 
     def _take_records(
@@ -336,7 +327,7 @@ class TextEvents(LogDecoder):
             self._maker.remark(offset, "a table without times: the times are unknown", harvest)
 
     def _take_block(self, content: bytes, offset: int, harvest: Harvest) -> None:
-        found = read_block(_text(content))
+        found = blocks.read_block(_text(content))
         if found is None:
             return
         opened = OPEN.search(content)
@@ -358,7 +349,7 @@ class TextEvents(LogDecoder):
             line = data[before:start]
             text = _text(line)
             if len(line) > _LONG_LINE or not (
-                label_of(text) or b"Message" in line or is_date(text)
+                blocks.label_of(text) or b"Message" in line or blocks.is_date(text)
             ):
                 break
             start = before
@@ -417,14 +408,14 @@ def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> TextPiece |
         following = _line_end(data, end)
         lines.append(_text(data[end:following]).rstrip("\r\n"))
         end = following
-        if continues(lines[-1]):
+        if blocks.continues(lines[-1]):
             continue
-        if label_of(lines[-1]) is None and len(lines) > 1:
+        if blocks.label_of(lines[-1]) is None and len(lines) > 1:
             break
         labels += 1
-    header = read_header(lines)
+    header = blocks.read_header(lines)
     if header is None:
-        undecided = end >= len(data) and not final and all(map(label_of, lines))
+        undecided = end >= len(data) and not final and all(map(blocks.label_of, lines))
         return TextPiece("block", start, end, open=True) if undecided else None
     end = start
     for _ in range(header.lines):
@@ -434,7 +425,7 @@ def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> TextPiece |
             return TextPiece("block", start, end, open=True)
         following = _line_end(data, end)
         content = data[end:following]
-        begins = ends_block(_text(content), header.first) or _STARTS.match(content.lstrip())
+        begins = blocks.ends_block(_text(content), header.first) or _STARTS.match(content.lstrip())
         if begins and not OPEN.match(content.lstrip()):
             break
         if following - start > _RECORD_BYTES:
@@ -452,9 +443,9 @@ def _block_start(data: bytes, at: int, line: int) -> int:
             break
         before = _line_start(data, at, start - 1)
         text = _text(data[before:start])
-        if not continues(text):
-            if label_of(text) is None:
-                return before if is_date(text) else start
+        if not blocks.continues(text):
+            if blocks.label_of(text) is None:
+                return before if blocks.is_date(text) else start
             labels += 1
         start = before
     return start
