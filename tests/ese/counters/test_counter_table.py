@@ -7,7 +7,6 @@ from esewatch.ese.counters.counter_feeds import (
     is_read,
     kind_of,
     lookup,
-    object_kind,
     paths,
     present,
 )
@@ -158,13 +157,7 @@ def test_neighbours_of_the_engine_feed_their_metrics(
 
 
 def test_no_two_counters_share_a_name() -> None:
-    names = [
-        name.lower()
-        for counter in COUNTERS
-        for name in {counter.name, counter.former, counter.german}
-        if name
-    ]
-    assert len(names) == len(set(names))
+    assert len({counter.name.lower() for counter in COUNTERS}) == len(COUNTERS)
 
 
 def test_every_rate_of_the_table_is_one_by_its_name_too() -> None:
@@ -193,21 +186,6 @@ def test_what_a_rate_of_running_pages_is_not_decided_by_its_ending() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("Database", "process"),
-        ("MSExchange  Database ==>  Instances", "instances"),
-        ("Database ==> Databases", "databases"),
-        ("database ==> tableclasses", "table_classes"),
-        ("Datenbank ==> Instanzen", "instances"),
-        ("MSExchangeIS", None),
-    ],
-)
-def test_objects_are_known_by_name(name: str, kind: str | None) -> None:
-    assert object_kind(name) == kind
-
-
-@pytest.mark.parametrize(
     ("instance", "name"),
     [
         ("Information Store/SG06", "SG06"),
@@ -216,6 +194,10 @@ def test_objects_are_known_by_name(name: str, kind: str | None) -> None:
         ("Information Store", None),
         ("_Total", None),
         ("Information Store/_total", None),
+        ("Information Store - DB01/_Total", "DB01"),
+        ("Information Store - /_Total", None),
+        ("edgetransport/_Total", None),
+        ("Information Store - DB01", None),
         ("svchost/_Total#1", None),
         ("", None),
     ],
@@ -242,21 +224,6 @@ def test_a_group_is_present_when_all_it_needs_is_there() -> None:
     assert present([read])["Online Defrag"] is False
     assert present([read, freed]) == {"Online Defrag": True, "Database Maintenance": False}
     assert present([read, freed, scan]) == {"Online Defrag": True, "Database Maintenance": True}
-
-
-def german_names() -> list[str]:
-    lines = sample("perf/perflib-german-ese-counter-names.txt").read_text("utf-8").splitlines()
-    return [line.split(" ", 1)[1] for line in lines if line[:1].isdigit()][1:]
-
-
-def test_every_german_name_of_a_real_system_is_known_in_any_code_page() -> None:
-    known = [lookup("Datenbank ==> Instanzen", name) for name in german_names()]
-    assert None not in known
-    assert len({counter.name for counter in known if counter}) == len(known)
-    garbled = [
-        lookup("Datenbank ==> Instanzen", name.encode().decode("cp1252")) for name in german_names()
-    ]
-    assert garbled == known
 
 
 def test_names_in_a_real_windows_7_log_are_known() -> None:

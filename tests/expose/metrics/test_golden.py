@@ -259,6 +259,7 @@ def _instance() -> Instance:
             "ese_defrag_log_bytes_total": 1234567890.0,
             "ese_maintenance_pages_read_total": 5850768.0,
             "ese_maintenance_pages_zeroed_total": 72682.0,
+            "ese_maintenance_bad_checksums_total": 2.0,
             series("ese_database_io_total", ("read", "attached")): 812345.0,
             series("ese_database_io_total", ("read", "all")): 812345.0,
             series("ese_log_io_total", ("write",)): 4711.0,

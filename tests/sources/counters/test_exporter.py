@@ -580,3 +580,13 @@ def test_free_space_comes_with_the_scrape_and_is_kept_for_logs_alone(bench: Benc
 
     levels = volume_levels(bench.folder.state.hosts["ex01"])
     assert {name: level.value for name, level in levels.items()} == {"l:": 1.5e9}
+
+
+def test_a_total_stands_for_the_one_database_of_its_process_unless_it_is_sampled(
+    bench: Bench,
+) -> None:
+    total, own = (f'{{instance="Information Store - DB01/{name}"}}' for name in ("_Total", "DB01"))
+    found = readings(bench.scrape(count(READ, 5000, total)))
+    assert [each.feed.name for each in found if each.feed] == ["DB01"]
+    found = readings(bench.scrape(count(READ, 6000, total) + count(FREED, 10, own)))
+    assert [each.instance for each in found] == ["Information Store - DB01/DB01"]

@@ -212,14 +212,14 @@ def test_free_space_of_a_volume_is_read_from_telegraf_as_from_a_counter_log() ->
     assert found.feed == feed_of("LogicalDisk", "L:", "Free Megabytes")
 
 
-def test_counters_that_feed_nothing_are_passed_over_without_a_word() -> None:
+def test_counters_that_feed_nothing_are_passed_over_and_unknown_ones_told() -> None:
     other = telegraf(object_name="Memory", Available_Bytes=9)
     unknown = telegraf(Colour_Raw=9)
     total = telegraf(Online_Defrag_Pages_Read_persec_Raw=1).replace(SG06.encode(), b"_Total")
 
     assert read(other + unknown + total + own(object="Memory", counter="Available Bytes")) == (
         [],
-        [],
+        [f"1 counter of {INSTANCES} is not known, such as Colour"],
     )
 
 
@@ -273,3 +273,24 @@ def test_a_counter_of_another_kind_than_its_own_feeds_nothing() -> None:
     fed = JsonCounters().feed(line, final=True)
 
     assert (fed.records, fed.unreadable) == ([], [])
+
+
+def test_german_names_of_telegraf_are_read_and_unknown_ones_are_told_once() -> None:
+    named = "MSExchange-Datenbank  ==> Instanzen"
+    fields = {"Wartende_Protokollthreads": 4, "E/A:_Protokollschreiboperationen/Sek_Raw": 9}
+    line = telegraf(fields, object_name=named, Zähler_eins=1, Zähler_zwei=1)
+    readings, complaints = read(line + line)
+
+    assert series(readings) == 2 * [
+        ("EX01", AT, "level", 4.0, "ese_log_threads_waiting", "SG06"),
+        ("EX01", AT, "total", 9.0, "ese_log_io_total", "SG06"),
+    ]
+    assert complaints == [f"2 counters of {named} are not known, such as Zähler eins"]
+
+
+def test_a_total_stands_for_an_instance_without_samples_of_its_own() -> None:
+    read_of = [own(instance=f"Information Store - DB01/{name}") for name in ("_Total", "DB01")]
+    assert [each.instance for each in read(read_of[0])[0]] == ["Information Store - DB01/_Total"]
+    assert [each.instance for each in read(b"".join(read_of))[0]] == [
+        "Information Store - DB01/DB01"
+    ]

@@ -27,6 +27,7 @@ from tests.support.samples import sample
 
 BERLIN = '"(PDH-CSV 4.0) (W. Europe Daylight Time)(-120)"'
 INSTANCES = r"MSExchange Database ==> Instances(Information Store/SG06)"
+EXCHANGE = "MSExchange Database ==> Instances"
 FREED = rf"\\EX01\{INSTANCES}\Online Defrag Pages Freed/sec"
 READ = rf"\\EX01\{INSTANCES}\Online Defrag Pages Read/sec"
 
@@ -126,8 +127,8 @@ def test_a_log_without_ese_counters_gives_nothing_where_only_those_are_wanted(na
     [
         (r"\\H\Memory\Pages/sec", ("H", "Memory", "", "Pages/sec")),
         (
-            r"\\h.corp.example\A ==> B(p/i(x)#1)\C (D)/sec",
-            ("h.corp.example", "A ==> B", "p/i(x)#1", "C (D)/sec"),
+            r"\\h.corp.example\A -> B(p/i(x)#1)\C (D)/sec",
+            ("h.corp.example", "A -> B", "p/i(x)#1", "C (D)/sec"),
         ),
         (r"\\H\Process(c:\dir\x)\% Time", ("H", "Process", r"c:\dir\x", "% Time")),
         (r"\\H\Obj\I/O Reads (Attached)/sec", ("H", "Obj", "", "I/O Reads (Attached)/sec")),
@@ -529,3 +530,58 @@ def test_the_minus_one_of_typeperf_is_no_value_and_another_negative_one_is_told(
     assert faults == ["column 2 is below 0: '-7'"]
     offset = r"\\EX01\Windows Time Service\Computed Time Offset"
     assert [each.value for each in decode(head(offset) + row("-1") + row("-7"))[0]] == [-1, -7]
+
+
+@pytest.mark.parametrize("name", ["german-exchange-counters", "exchange2016-total-instances"])
+def test_counters_of_a_real_exchange_are_told_of_none(name: str) -> None:
+    faults = decode(sample(f"reports/{name}.csv").read_bytes())[1]
+    assert faults == []
+
+
+def test_a_german_exchange_feeds_what_an_english_one_feeds() -> None:
+    fed = []
+    for name in ("german-exchange-counters", "german-exchange-counters-in-english"):
+        readings, faults, seen = decode(sample(f"reports/{name}.csv").read_bytes(), ese_only=True)
+        fed.append(([(each.time, each.kind, each.feed) for each in readings], faults, seen))
+    assert fed[0] == fed[1]
+    assert len({feed for _, _, feed in fed[0][0]}) == 12
+
+
+def test_the_total_of_a_process_with_one_database_stands_for_it() -> None:
+    readings = decode(sample("reports/exchange2016-total-instances.csv").read_bytes())[0]
+    fed = {each.feed.metric: each.feed.name for each in readings if each.feed}
+    assert fed == {"ese_io_latency_seconds": "DB01", "ese_database_io_total": "DB01"}
+
+
+def test_a_total_stands_for_no_instance_that_has_samples_itself() -> None:
+    columns = [
+        rf"\\{computer}\{EXCHANGE}(Information Store - {instance})\Log Threads Waiting"
+        for computer, instance in (
+            ("EX01", "DB01/_Total"), ("EX01", "DB01/db01"), ("EX01", "DB02/_Total"),
+            ("EX02", "DB01/_Total"), ("EX02", "DB02/DB02"),
+        )
+    ]  # fmt: skip
+    cells = ",".join('"3"' for _ in columns)
+    readings = decode(head(*columns) + f'"06/21/2007 03:14:15.123",{cells}\r\n')[0]
+    assert [each.feed.name if each.feed else None for each in readings] == [
+        None, "db01", "DB02", "DB01", "DB02",
+    ]  # fmt: skip
+
+
+def test_what_looks_like_an_object_of_ese_and_is_not_known_is_told_once_a_header() -> None:
+    log = head(
+        rf"\\EX01\{EXCHANGE}(a/b)\Log Threads Waiting",
+        rf"\\EX01\{EXCHANGE}(a/b)\B+ Tree Seeks/sec",
+        rf"\\EX01\{EXCHANGE}(a/b)\Loggskrivningar/s",
+        r"\\EX01\Databas ==> Instanser(a/b)\Log Threads Waiting",
+        r"\\EX01\Databas ==> Instanser(a/c)\Log Threads Waiting",
+        r"\\EX01\Databas ==> Instanser(a/b)\Loggskrivningar/s",
+        r"\\EX01\Databas(a)\Trådar",
+        r"\\EX01\Minne\Sidor/s",
+    )
+    row = '"06/21/2007 03:14:15.123"' + 8 * ',"1"' + "\r\n"
+    assert decode(log + row + row)[1] == [
+        "1 counter of Databas is not known, such as Trådar",
+        "2 counters of Databas ==> Instanser are not known, such as Log Threads Waiting",
+        f"1 counter of {EXCHANGE} is not known, such as Loggskrivningar/s",
+    ]

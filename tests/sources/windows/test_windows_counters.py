@@ -1,7 +1,7 @@
 """Counters of Windows through a running typeperf: rows, clock, ends, failures."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esewatch.ese.counters.counter_feeds import paths
+from esewatch.ese.counters.counter_names import LANGUAGES
 from esewatch.model import CountersSeen, Reading, SourceError
+from esewatch.sources.process import Child
 from esewatch.sources.windows import windows_counters
 from esewatch.sources.windows.windows_counters import WindowsCountersSource, _Table, minutes_west
 from tests.sources.windows_programs import CLOSING, TYPEPERF, Clock, Keeper, program
@@ -202,10 +204,34 @@ def test_no_valid_counters_is_one_line_and_no_busy_loop(tmp_path: Path) -> None:
         clock.now += 1
         keeper.until(made, lambda: starts(tmp_path) > count)  # noqa: B023
     assert set(keeper.errors) == {
-        "typeperf: Error: No valid counters. (exit status 1); no counter was found: on a Windows "
-        "in another language name them in `counters` (typeperf -q lists them)"
+        "typeperf: Error: No valid counters. (exit status 1); no counter was found: where Windows "
+        "is in another language than those of docs/inputs.md, name them in `counters` "
+        "(typeperf -q lists them)"
     }
     assert not keeper.caught_up
+
+
+def test_where_no_english_name_is_found_the_next_language_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def child(program: Sequence[str], arguments: list[str]) -> Child:
+        asked.append(arguments)
+        return Child(program, arguments)
+
+    monkeypatch.setattr(windows_counters, "Child", child)
+    script(tmp_path, "Error: No valid counters.\nexit 1\n")
+    clock = Clock()
+    keeper = Keeper()
+    made = source(tmp_path, clock=clock)
+    for count in range(1, len(LANGUAGES) + 2):
+        keeper.until(made, lambda: len(asked) == count and made._child is None)  # noqa: B023
+        clock.now += 1000
+    english, german, *_, again = asked
+    assert set(paths()) < set(english)
+    assert r"\Datenbank ==> Instanzen(*)\Wartende Protokollthreads" in german
+    assert again == english
 
 
 def test_the_error_lasts_until_there_is_a_sample(tmp_path: Path) -> None:
@@ -316,4 +342,4 @@ def test_an_option_in_the_place_of_a_counter_is_refused() -> None:
 
 
 def test_the_default_counters_fit_into_a_command_line_of_windows() -> None:
-    assert sum(len(path) + 3 for path in paths()) < 32_000
+    assert all(sum(len(path) + 3 for path in paths(each)) < 32_000 for each in LANGUAGES)

@@ -6,13 +6,13 @@ library is ESE in Exchange (object `MSExchange Database`), ESENT in Windows (`Da
 """
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from esewatch.ese.counters.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
+from esewatch.ese.counters.counter_names import Library
 
-Library = Literal["ESE", "ESENT"]
 LIBRARIES: dict[Library, str] = {
     "ESE": "Exchange",
     "ESENT": "Active Directory and all other databases of Windows",

@@ -5,17 +5,23 @@ copy and replay queues, processor time, free space of volumes. Names are compare
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from esewatch.ese.counters.counter_names import (
+    ENGLISH_OBJECTS,
+    english,
+    normal,
+    object_kind,
+    spelled,
+)
 from esewatch.ese.counters.counter_table import (
     COUNTERS,
     MEGABYTE,
     MILLISECOND,
     PERCENT,
     Counter,
-    ObjectKind,
 )
 from esewatch.ese.volumes import free_space
 from esewatch.model import Feed, Kind, Owner
@@ -24,21 +30,7 @@ ONLINE_DEFRAG = "Online Defrag"
 DATABASE_MAINTENANCE = "Database Maintenance"
 
 TOTAL = "_total"
-
-_SUFFIXES: dict[str, ObjectKind] = {
-    "": "process",
-    " ==> tableclasses": "table_classes",
-    " ==> instances": "instances",
-    " ==> databases": "databases",
-}
-_OBJECTS: dict[str, ObjectKind] = {
-    f"{base}{suffix}": kind
-    for base in ("database", "msexchange database")
-    for suffix, kind in _SUFFIXES.items()
-}
-_OBJECTS |= dict.fromkeys(
-    ("datenbank ==> instanzen", "msexchange-datenbank ==> instanzen"), "instances"
-)
+_ONE_DATABASE = "information store - "
 
 
 class _Neighbour(msgspec.Struct, frozen=True, gc=False):
@@ -97,30 +89,12 @@ _DISK_COUNTERS = {name.lower(): name for name in DISK_METRICS}
 _NEIGHBOUR_OF = {(item.object.lower(), item.counter.lower()): item for item in _NEIGHBOURS}
 
 _PER_SECOND = re.compile(r"/ ?(sec|sek|s)\.?$| pro sekunde$| per second$")
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
-
-
-def _normal(name: str) -> str:
-    # A code page read as another one leaves other letters in the place of an umlaut.
-    return _FOREIGN.sub("?", name.strip().lower())
-
-
-_BY_NAME = {
-    _normal(name): counter
-    for counter in COUNTERS
-    for name in (counter.name, counter.former, counter.german)
-    if name
-}
-
-
-def object_kind(name: str) -> ObjectKind | None:
-    """The kind of ESE object that `name` is, None if it is none."""
-    return _OBJECTS.get(" ".join(name.lower().split()))
+_BY_NAME = {normal(counter.name): counter for counter in COUNTERS}
 
 
 def lookup(object_name: str, counter: str) -> Counter | None:
     """The ESE counter of that name; None for another object and an unknown name."""
-    return _BY_NAME.get(_normal(counter)) if object_kind(object_name) else None
+    return _BY_NAME.get(normal(english(counter))) if object_kind(object_name) else None
 
 
 def kind_of(object_name: str, counter: str) -> Kind:
@@ -134,17 +108,17 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
     """The series that a counter feeds, None when it feeds none.
 
     `instance` is that of perfmon: `process/instance` of ESE's objects. Counters of a process
-    and of `_Total` are never taken for those of an ESE instance (semantics.md 1).
+    and of `_Total` are never taken for those of an ESE instance, but for `_Total` of a process
+    that has one database by its name (semantics.md 1, `OwnInstances`).
     """
-    names = (" ".join(object_name.lower().split()), _normal(counter))
+    names = (normal(object_name), normal(counter))
     if names == (VOLUMES.lower(), FREE_MEGABYTES.lower()):
         return free_space(instance, MEGABYTE)
     neighbour = _NEIGHBOUR_OF.get(names)
     if neighbour is not None:
         return _feed_of_neighbour(neighbour, instance.strip())
-    kind = object_kind(object_name)
-    found = _BY_NAME.get(_normal(counter)) if kind else None
-    if found is None or not found.metric or found.of != kind:
+    found = lookup(object_name, counter)
+    if found is None or not found.metric or found.of != object_kind(object_name):
         return None
     process, _, name = (part.strip() for part in instance.partition("/"))
     if found.of == "process":
@@ -156,7 +130,9 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
             labels=(process, *found.labels),
             scale=found.scale,
         )
-    if not name or _is_sum(name):
+    if is_stand_in(instance):
+        name = process[len(_ONE_DATABASE) :]
+    elif not name or _is_sum(name):
         return None
     return Feed(
         metric=found.metric,
@@ -169,7 +145,7 @@ def feed_of(object_name: str, instance: str, counter: str) -> Feed | None:
 
 def may_feed(object_name: str, counter: str) -> bool:
     """Does a counter of that name feed a series for some instance?"""
-    names = (" ".join(object_name.lower().split()), _normal(counter))
+    names = (normal(object_name), normal(counter))
     if names in _NEIGHBOUR_OF or names == (VOLUMES.lower(), FREE_MEGABYTES.lower()):
         return True
     found = lookup(object_name, counter)
@@ -179,6 +155,38 @@ def may_feed(object_name: str, counter: str) -> bool:
 def _is_sum(name: str) -> bool:
     """True of `_Total`, also of a second one, which Windows names `_Total#1`."""
     return name.lower().partition("#")[0] == TOTAL
+
+
+def is_stand_in(instance: str) -> bool:
+    """Is it `_Total` of a process that has one database by its name (`Information Store - DB01`)?
+
+    Exchange 2013 and later run one store process for each database.
+    """
+    process, _, name = instance.strip().lower().partition("/")
+    return len(process) > len(_ONE_DATABASE) and (
+        process.startswith(_ONE_DATABASE) and name.strip() == TOTAL
+    )
+
+
+class OwnInstances:
+    """The ESE instances that one input has samples of: for them no `_Total` stands."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str]] = set()
+
+    def add(self, computer: str, instance: str) -> None:
+        """`instance` is that of perfmon, of ESE's object of instances."""
+        name = instance.partition("/")[2].strip().lower()
+        if name and not _is_sum(name):
+            self._seen.add((computer.lower(), name))
+
+    def replace(self, computer: str, instance: str, feed: Feed | None) -> bool:
+        """True of a `_Total` whose instance is among them."""
+        return (
+            feed is not None
+            and is_stand_in(instance)
+            and (computer.lower(), feed.name.lower()) in self._seen
+        )
 
 
 def _feed_of_neighbour(neighbour: _Neighbour, instance: str) -> Feed | None:
@@ -221,21 +229,20 @@ def sampled_groups(columns: Iterable[str]) -> set[str]:
     return {group for group, there in _groups(names).items() if there}
 
 
-def paths() -> list[str]:
-    """Perfmon paths of all counters that feed a metric, by their English names.
+def fed(language: str = "en") -> Iterator[tuple[str, str, Counter]]:
+    """Object and name, in one language, of each counter of ESE that feeds a metric."""
+    for object_name, kind in ENGLISH_OBJECTS.items():
+        for counter in COUNTERS:
+            if counter.metric and counter.of == kind:
+                for named in spelled(object_name, object_name, language):
+                    for name in spelled(counter.name, object_name, language):
+                        yield named, name, counter
 
-    Those of ESE under the objects of Exchange and of Windows, the names of Exchange 2007
-    under the former only. `(*)` stands for all instances.
-    """
-    found = []
-    for counter in COUNTERS:
-        if not counter.metric:
-            continue
-        suffix = " ==> Instances" if counter.of == "instances" else ""
-        for base in ("MSExchange Database", "Database"):
-            found.append(f"\\{base}{suffix}(*)\\{counter.name}")
-        if counter.former:
-            found.append(f"\\MSExchange Database{suffix}(*)\\{counter.former}")
+
+def paths(language: str = "en") -> list[str]:
+    """Perfmon paths of all counters that feed a metric; `(*)` stands for all instances. Those of
+    ESE by their names in one language."""
+    found = [f"\\{object_name}(*)\\{name}" for object_name, name, _ in fed(language)]
     for item in _NEIGHBOURS:
         alone = item.owner == "computer"
         instance = (f"({item.instance})" if item.instance else "") if alone else "(*)"

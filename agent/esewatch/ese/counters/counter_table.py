@@ -1,7 +1,6 @@
-"""The performance counters of ESE as data: names of both generations, kinds, series they feed.
+"""The performance counters of ESE as data: their kinds and the series they feed.
 
-Names and types are those of the engine's counter table (schema version 305); the
-Exchange 2007 names are those of its documentation. Names are compared without case.
+Names and types are those of the engine's counter table (schema version 305).
 """
 
 from typing import Literal
@@ -19,7 +18,7 @@ _D: ObjectKind = "databases"
 
 
 class Counter(msgspec.Struct, frozen=True, gc=False):
-    """One counter. `name` is that of current engines, also for names of Exchange 2007.
+    """One counter. `name` is that of current engines; `counter_names` has all others.
 
     `metric` is what it feeds as a counter of the object `of`, empty when nothing.
     """
@@ -35,10 +34,6 @@ class Counter(msgspec.Struct, frozen=True, gc=False):
     of: ObjectKind = "instances"
     absolute: bool = False
     """As of `Feed`."""
-    former: str = ""
-    """The name in Exchange 2007 where it differs."""
-    german: str = ""
-    """The name on a German Windows where it differs."""
 
 
 LATENCY = "ese_io_latency_seconds"
@@ -78,26 +73,25 @@ _DEFRAG = [
         "Online Defrag Pages Referenced/sec",
         "Online Defrag Log Records/sec",
     ),
-    Counter("Defragmentation Tasks", "level", (_P, _I), german="Defragmentierungstasks"),
-    Counter("Defragmentation Tasks Pending", "level", (_P, _I),
-        german="Ausstehende Defragmentierungstasks"),
-    Counter("Defragmentation Tasks Postponed", "level", (_P, _I),
-        former="Defragmentation Tasks Discarded", german="Verschobene Defragmentierungstasks"),
+    Counter("Defragmentation Tasks", "level", (_P, _I)),
+    Counter("Defragmentation Tasks Pending", "level", (_P, _I)),
+    Counter("Defragmentation Tasks Postponed", "level", (_P, _I)),
     *_levels((_P, _I), "Online Defrag Average Log Bytes"),
 ]  # fmt: skip
 
 _MAINTENANCE = [
     Counter("Database Maintenance Pages Read", "total", (_P, _I),
-        "ese_maintenance_pages_read_total", former="Online Maintenance (DB Scan) Pages Read"),
+        "ese_maintenance_pages_read_total"),
     Counter("Database Maintenance Pages Read/sec", "rate", (_P, _I),
-        "ese_maintenance_pages_read_total", former="Online Maintenance (DB Scan) Pages Read/sec"),
+        "ese_maintenance_pages_read_total"),
     Counter("Database Maintenance Pages Zeroed", "total", (_P, _I),
-        "ese_maintenance_pages_zeroed_total", former="Online Maintenance (DB Scan) Pages Zeroed"),
+        "ese_maintenance_pages_zeroed_total"),
     Counter("Database Maintenance Pages Zeroed/sec", "rate", (_P, _I),
-        "ese_maintenance_pages_zeroed_total",
-        former="Online Maintenance (DB Scan) Pages Zeroed/sec"),
-    Counter("Database Maintenance Duration", "level", (_P, _I),
-        german="Datenbankwartung: Dauer seit letzter"),
+        "ese_maintenance_pages_zeroed_total"),
+    # Not in the published table: its name is that of the WMI classes (see `counter_names`).
+    Counter("Database Maintenance Pages Bad Checksums", "total", (_P, _I),
+        "ese_maintenance_bad_checksums_total"),
+    Counter("Database Maintenance Duration", "level", (_P, _I)),
     *_rates((_P, _I), "Database Maintenance IO Reads/sec", "Database Maintenance IO Re-Reads/sec"),
     *_levels((_P, _I), "Database Maintenance IO Reads Average Bytes"),
     *_levels((_I,), "Database Maintenance Throttle Setting"),
@@ -111,20 +105,6 @@ _MAINTENANCE = [
 
 
 def _database_io() -> list[Counter]:
-    german = {
-        "I/O Database Reads/sec": "E/A: Datenbanklesevorgänge/Sek.",
-        "I/O Database Reads (Attached)/sec": "E/A: Datenbanklesevorgänge (Angefügt)/Sek.",
-        "I/O Database Reads Average Latency": (
-            "E/A: Durchschnittliche Wartezeit für Datenbanklesevorgänge"
-        ),
-        "I/O Database Reads (Attached) Average Latency": (
-            "E/A: Durchschnittliche Wartezeit für Datenbanklesevorgänge (Angefügt)"
-        ),
-        "I/O Database Writes (Attached)/sec": "E/A: Datenbankschreibvorgänge (Angefügt)/Sek.",
-        "I/O Database Writes (Attached) Average Latency": (
-            "E/A: Durchschnittliche Wartezeit für Datenbankschreibvorgänge (Angefügt)"
-        ),
-    }
     found = []
     for operation in ("Reads", "Writes"):
         for phase in ("", " (Attached)", " (Recovery)"):
@@ -133,7 +113,7 @@ def _database_io() -> list[Counter]:
             labels = (operation.lower().removesuffix("s"), phase.strip(" ()").lower() or "all")
             rate, latency = f"{base}/sec", f"{base} Average Latency"
             found += [
-                Counter(rate, "rate", where, IO, labels, german=german.get(rate, "")),
+                Counter(rate, "rate", where, IO, labels),
                 Counter(
                     latency,
                     "level",
@@ -141,7 +121,6 @@ def _database_io() -> list[Counter]:
                     LATENCY,
                     ("database", *labels),
                     MILLISECOND,
-                    german=german.get(latency, ""),
                 ),
             ]
         found += _levels((_P, _I, _D), f"I/O Database {operation} Average Bytes")
@@ -162,14 +141,12 @@ _IO = [
     *_database_io(),
     *_rates((_P, _I), "I/O Flush Map Writes/sec"),
     Counter("I/O Log Reads/sec", "rate", (_P, _I), LOG_IO, ("read",)),
-    Counter("I/O Log Writes/sec", "rate", (_P, _I), LOG_IO, ("write",),
-        german="E/A: Protokollschreibvorgänge/Sek."),
+    Counter("I/O Log Writes/sec", "rate", (_P, _I), LOG_IO, ("write",)),
     # Logs are written while databases are attached and read to recover them.
     Counter("I/O Log Reads Average Latency", "level", (_P, _I), LATENCY,
         ("log", "read", "recovery"), MILLISECOND),
     Counter("I/O Log Writes Average Latency", "level", (_P, _I), LATENCY,
-        ("log", "write", "attached"), MILLISECOND,
-        german="E/A: Durchschnittliche Wartezeit für Protokollschreibvorgänge"),
+        ("log", "write", "attached"), MILLISECOND),
     *_levels((_P, _I), "I/O Flush Map Writes Average Latency"),
 ]  # fmt: skip
 
@@ -178,23 +155,20 @@ _CACHE = [
     *_levels((_P,), "Database Cache Size Resident (MB)"),
     *_levels((_P,), "Database Cache Memory Committed (MB)", "Database Cache Memory Reserved (MB)"),
     Counter("Database Cache Size (MB)", "level", (_P, _I, _D, _T), "ese_cache_size_bytes",
-        scale=MEGABYTE, of=_P, german="Datenbankcachegröße (MB)"),
-    Counter("Database Cache % Hit", "level", (_P, _I, _T), german="Datenbankcache % Treffer"),
+        scale=MEGABYTE, of=_P),
+    Counter("Database Cache % Hit", "level", (_P, _I, _T)),
     *_levels((_P, _I, _T), "Database Cache % Hit (Unique)"),
-    Counter("Database Cache Misses/sec", "rate", (_P, _I, _T), german="Datenbankcachefehler/Sek."),
+    Counter("Database Cache Misses/sec", "rate", (_P, _I, _T)),
     *_levels((_P, _I, _T), "Database Cache Miss (Attached) Average Latency"),
-    Counter("Database Page Faults/sec", "rate", (_P,), german="Datenbank: Seitenfehler/Sek."),
+    Counter("Database Page Faults/sec", "rate", (_P,)),
     *_rates((_P,), "Database Page Evictions/sec"),
-    Counter("Database Page Fault Stalls/sec", "rate", (_P,),
-        german="Datenbank: Seitenfehlerverzögerungen/Sek."),
+    Counter("Database Page Fault Stalls/sec", "rate", (_P,)),
 ]  # fmt: skip
 
 _LOG = [
     Counter("Log Record Stalls/sec", "rate", (_P, _I), "ese_log_record_stalls_total"),
-    Counter("Log Threads Waiting", "level", (_P, _I), "ese_log_threads_waiting",
-        german="Wartende Protokollthreads"),
-    Counter("Log Generation Checkpoint Depth", "level", (_P, _I), "ese_checkpoint_depth_logs",
-        german="Prüfpunkttiefe für Protokollgenerierung"),
+    Counter("Log Threads Waiting", "level", (_P, _I), "ese_log_threads_waiting"),
+    Counter("Log Generation Checkpoint Depth", "level", (_P, _I), "ese_checkpoint_depth_logs"),
     Counter("Log Checkpoint Depth as a % of Target", "level", (_I,),
         "ese_checkpoint_depth_target_ratio", scale=PERCENT),
     *_levels((_I,), "Log Generation Checkpoint Depth Target", "Log Generation Checkpoint Depth Max",
@@ -202,9 +176,8 @@ _LOG = [
     *_levels((_P, _I), "Log Checkpoint Depth"),
     Counter("Log File Current Generation", "total", (_I,), "ese_log_generations_total",
         absolute=True),
-    Counter("Log Files Generated", "total", (_P, _I), german="Generierte Protokolldateien"),
-    Counter("Version Buckets Allocated", "level", (_P, _I), "ese_version_buckets_allocated",
-        german="Zugewiesene Versionsbuckets"),
+    Counter("Log Files Generated", "total", (_P, _I)),
+    Counter("Version Buckets Allocated", "level", (_P, _I), "ese_version_buckets_allocated"),
     *_levels((_P,), "Threads Blocked"),
     *_rates((_P,), "Threads Blocked/sec"),
     *_rates((_P, _I), "Database Tasks Pages Referenced/sec", "Database Tasks Pages Read/sec",

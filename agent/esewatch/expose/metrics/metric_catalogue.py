@@ -127,6 +127,9 @@ counter ese_maintenance_pages_read_total I
 counter ese_maintenance_pages_zeroed_total I
   Pages that the database scan zeroed. From the counters Online Maintenance (DB Scan) Pages Zeroed
   and Database Maintenance Pages Zeroed, or their /sec form integrated.
+counter ese_maintenance_bad_checksums_total I
+  Pages with a bad checksum that the database scan met, as Windows counts them. From the counter
+  Database Maintenance Pages Bad Checksums, which not every version has.
 counter ese_unsampled_seconds_total I
   Time between two samples of a /sec counter that was too long to integrate. From the sample times
   of the counter log.

@@ -17,7 +17,7 @@ import msgspec
 
 from esefiles.base import crash
 from esewatch.config import Exporter, Settings
-from esewatch.ese.counters.counter_feeds import present
+from esewatch.ese.counters.counter_feeds import OwnInstances, present
 from esewatch.fold.readings import grown
 from esewatch.model import (
     Batch,
@@ -207,7 +207,7 @@ class _Reader:
 
     def read(self, time: float, page: Page) -> list[Batch]:
         """The records of one page in batches. Raises SourceError when it is no such text."""
-        found: list[Record] = []
+        found: list[Reading] = []
         unreadable: list[Unreadable] = []
         seen: set[tuple[str, str]] = set()
         disks: dict[str, set[str]] = {}
@@ -237,7 +237,15 @@ class _Reader:
         self._restarted.clear()
         if not read and bad:
             raise SourceError(f"{self._url}: its answer is not in the Prometheus text format")
-        records = [*self._seen(time, seen), *self._changed_volumes(time, disks), *found]
+        own = OwnInstances()
+        for each in found:
+            own.add(each.computer, each.instance)
+        found = [each for each in found if not own.replace(each.computer, each.instance, each.feed)]
+        records: list[Record] = [
+            *self._seen(time, seen),
+            *self._changed_volumes(time, disks),
+            *found,
+        ]
         batches = [Batch(records=records[at : at + BATCH]) for at in range(0, len(records), BATCH)]
         batches = batches or [Batch()]
         batches[0].unreadable = unreadable

@@ -22,11 +22,12 @@ from esewatch.ese.counters.counter_feeds import (
     VOLUMES,
     counter_path,
     disk_counter,
+    fed,
     feed_of,
     kind_of,
     lookup,
-    object_kind,
 )
+from esewatch.ese.counters.counter_names import LATIN, object_kind
 from esewatch.ese.counters.counter_table import COUNTERS
 from esewatch.ese.volumes import free_space
 from esewatch.model import Feed, Kind
@@ -36,10 +37,6 @@ FORMATTED = f"{PREFIX}_formatted"
 VOLUME_INFO = "windows_logical_disk_info"
 VOLUME_FREE = "windows_logical_disk_free_bytes"
 
-_ESE_OBJECTS = {
-    "process": ("Database", "MSExchange Database"),
-    "instances": ("Database ==> Instances", "MSExchange Database ==> Instances"),
-}
 _NEIGHBOURS = (
     (r"MSExchangeIS\RPC Averaged Latency", True),
     (r"MSExchangeIS Store\RPC Average Latency", True),
@@ -143,13 +140,12 @@ def _shipped() -> Iterator[tuple[str, Shown]]:
         object_name, _, name = path.partition("\\")
         yield from _names(object_name, name, computed=computed)
     counted = {(counter.metric, counter.labels) for counter in COUNTERS if counter.kind == "total"}
-    for counter in COUNTERS:
-        # Where ESE has a running count beside the rate, the rate would count the same again.
-        twin = counter.kind == "rate" and (counter.metric, counter.labels) in counted
-        if counter.metric and not twin:
-            for object_name in _ESE_OBJECTS.get(counter.of, ()):
-                for name in filter(None, (counter.name, counter.former)):
-                    yield from _names(object_name, name, computed=counter.metric in _COMPUTED)
+    for language in LATIN:
+        for object_name, name, counter in fed(language):
+            # Where ESE has a running count beside the rate, the rate would count the same again.
+            twin = counter.kind == "rate" and (counter.metric, counter.labels) in counted
+            if not twin:
+                yield from _names(object_name, name, computed=counter.metric in _COMPUTED)
 
 
 def _names(object_name: str, name: str, *, computed: bool) -> Iterator[tuple[str, Shown]]:

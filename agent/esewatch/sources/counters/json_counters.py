@@ -15,13 +15,21 @@ from typing import Annotated
 
 import msgspec
 
-from esewatch.ese.counters.counter_feeds import FREE_MEGABYTES, VOLUMES, feed_of, kind_of
-from esewatch.model import Kind, Reading
+from esewatch.ese.counters.counter_feeds import (
+    FREE_MEGABYTES,
+    VOLUMES,
+    OwnInstances,
+    feed_of,
+    kind_of,
+)
+from esewatch.ese.counters.counter_names import unknown_counters
+from esewatch.model import Kind, Reading, Record
 from esewatch.sources.counters.exporter_map import FORMATTED, PREFIX, Shown, metric_name, read_map
 from esewatch.sources.files.decoder import Fed
 
 _COUNTERS = re.compile(rb'\s*\{(?=[^\n]*"(?:counter|objectname)"\s*:)')
 _RAW = "_Raw"
+_MOST_TOLD = 1000
 _FIRST = 1e8
 """No time of Telegraf is less, in seconds. The next unit begins at a thousand times as much."""
 
@@ -66,6 +74,9 @@ class JsonCounters:
 
     def __init__(self, computer: str = "") -> None:
         self._computer = computer
+        self._own = OwnInstances()
+        self._told: set[str] = set()
+        """Objects whose unknown counters were reported."""
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
         """See `Decoder.feed`."""
@@ -75,13 +86,20 @@ class JsonCounters:
             try:
                 for found in self._found(line) if line.strip() else ():
                     if isinstance(found, Reading):
+                        self._own.add(found.computer, found.instance)
                         fed.records.append(found)
                     else:
                         fed.unreadable.append((at, found))
             except (ValueError, OverflowError, RecursionError) as error:
                 fed.unreadable.append((at, str(error)))
             at += len(line)
+        fed.records = [each for each in fed.records if not self._is_replaced(each)]
         return fed
+
+    def _is_replaced(self, record: Record) -> bool:
+        return isinstance(record, Reading) and self._own.replace(
+            record.computer, record.instance, record.feed
+        )
 
     def _found(self, line: bytes) -> Iterator[Reading | str]:
         """Readings, and what is wrong with others. Raises ValueError for a whole line."""
@@ -117,6 +135,9 @@ class JsonCounters:
         computer = self._named(tags.source or tags.host)
         while time >= _FIRST * 1000:
             time /= 1000
+        if tags.objectname not in self._told and len(self._told) < _MOST_TOLD:
+            self._told.add(tags.objectname)
+            yield from unknown_counters((tags.objectname, _counter(each)) for each in metric.fields)
         for field, value in metric.fields.items():
             shown = _shown(tags.objectname, field) or _free_space(tags.objectname, field)
             feed = shown.feed({"instance": tags.instance}) if shown else None
@@ -165,6 +186,12 @@ def _shown(object_name: str, field: str) -> Shown | None:
     if field.endswith(_RAW) or (raw is not None and raw.counts):
         return raw
     return _map().get(metric_name(FORMATTED, object_name, counter))
+
+
+def _counter(field: str) -> str:
+    """The name of a field's counter, as far as Telegraf kept it."""
+    counter = field.removesuffix(_RAW).replace("_persec", "/sec")
+    return counter.replace("_", " ").replace("Percent", "%")
 
 
 def _free_space(object_name: str, field: str) -> Shown | None:

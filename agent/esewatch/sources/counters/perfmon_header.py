@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from esewatch.ese.counters.counter_feeds import feed_of, kind_of, present
+from esewatch.ese.counters.counter_feeds import OwnInstances, feed_of, kind_of, present
+from esewatch.ese.counters.counter_names import unknown_counters
 from esewatch.model import Feed, Kind
 
 _ZONE = re.compile(r"\(PDH-[CT]SV \d+\.\d+\)(.*)\(([+-]?\d{1,4})\)\s*")
@@ -92,6 +93,7 @@ def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
         faults.append(
             f"{len(strange)} columns are not counter paths, first column {strange[0]}: {sample!r}"
         )
+    faults += unknown_counters((column.object, column.counter) for column in columns)
     zone = _ZONE.fullmatch(cells[0]) if cells else None
     return PerfmonHeader(
         delimiter=delimiter,
@@ -99,7 +101,7 @@ def read_header(line: bytes, *, computer: str = "") -> PerfmonHeader:
         zone=zone[1].strip(" ()") if zone else "",
         is_utc=zone is not None and _UTC.search(zone[1]) is not None,
         width=len(cells),
-        columns=columns,
+        columns=_without_stand_ins(columns),
         present=_present(columns),
         faults=faults,
     )
@@ -148,6 +150,18 @@ def _column(index: int, path: str, computer: str) -> PerfmonColumn | None:
         kind=kind_of(name, counter),
         feed=feed_of(name, instance, counter),
     )
+
+
+def _without_stand_ins(columns: list[PerfmonColumn]) -> list[PerfmonColumn]:
+    own = OwnInstances()
+    for column in columns:
+        own.add(column.computer, column.instance)
+    return [
+        column._replace(feed=None)
+        if own.replace(column.computer, column.instance, column.feed)
+        else column
+        for column in columns
+    ]
 
 
 def _present(columns: Iterable[PerfmonColumn]) -> dict[str, dict[str, bool]]:

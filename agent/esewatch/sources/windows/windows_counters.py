@@ -11,6 +11,7 @@ from typing import Final
 
 from esewatch.config import Settings, WindowsCounters
 from esewatch.ese.counters.counter_feeds import paths
+from esewatch.ese.counters.counter_names import LANGUAGES
 from esewatch.model import Batch, Record, SourceError, Unreadable
 from esewatch.sources.counters.perfmon_csv import PerfmonDecoder
 from esewatch.sources.counters.perfmon_header import is_header
@@ -45,8 +46,10 @@ def open(
 
 
 class WindowsCountersSource:
-    """A source over `counters` (paths; none: `counter_feeds.paths`). Implements `model.Source`.
+    """A source over `counters` (paths). Implements `model.Source`.
 
+    Without `counters` it asks for `counter_feeds.paths` in English, and, where typeperf finds none
+    of them, in the next language that is known: Windows knows the names of its own alone.
     One sample every `interval` seconds (whole ones). A poll never waits. When typeperf
     fails, every poll is a SourceError until it gives a sample; it is started again after
     longer and longer pauses. There are no positions: samples of the time in which nobody
@@ -70,7 +73,8 @@ class WindowsCountersSource:
                     f"{name}: {counter!r} is not a counter path: a path begins with \\"
                 )
         self.name = name
-        self._counters = list(counters) or paths()
+        self._counters = list(counters)
+        self._language = 0
         self._interval = max(1, round(interval))
         self._silence = max(_SILENCE_SECONDS, 4.0 * self._interval)
         self._computer = computer
@@ -140,15 +144,18 @@ class WindowsCountersSource:
         self._heard = now
         # However it ends: not more than one start a sample.
         self._due = now + self._interval
-        self._child = Child(self._program, [*self._counters, *options])
+        counters = self._counters or paths(LANGUAGES[self._language])
+        self._child = Child(self._program, [*counters, *options])
 
     def _finish(self, child: Child) -> None:
         self.close()
         if not self._table.rows:
+            self._language = (self._language + 1) % len(LANGUAGES)
             words = self._table.words or child.complaint or "no sample"
             raise SourceError(
-                f"typeperf: {words} (exit status {child.status}); no counter was found: "
-                "on a Windows in another language name them in `counters` (typeperf -q lists them)"
+                f"typeperf: {words} (exit status {child.status}); no counter was found: where "
+                "Windows is in another language than those of docs/inputs.md, name them in "
+                "`counters` (typeperf -q lists them)"
             )
 
     def _failed(self, reason: str, now: float) -> None:

@@ -148,3 +148,12 @@ def test_an_instance_behind_those_that_are_alike_is_seen(tmp_path: Path) -> None
 
     assert unreadable == []
     assert [each.raw for each in readings] == [1, 2] * 4 + [1, 2, 3] + [1]
+
+
+def test_a_total_stands_for_no_instance_of_the_same_object(tmp_path: Path) -> None:
+    names = [f"Information Store - {each}" for each in ("DB01/_Total", "DB01/DB01", "DB02/_Total")]
+    readings, _ = read_log(log(tmp_path, at(0, [RAWCOUNT], [(name, (7,)) for name in names])))
+
+    assert [(each.instance, each.feed.name) for each in readings if each.feed] == [
+        (names[1], "DB01"), (names[2], "DB02"),
+    ]  # fmt: skip

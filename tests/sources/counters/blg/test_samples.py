@@ -158,6 +158,7 @@ def test_types_and_records_that_are_not_known_are_told_and_cost_nothing_else(
 
     assert [each.raw for each in readings] == [5]
     assert sorted(fault.reason for fault in unreadable) == [
+        "1 counter of MSExchange Database ==> Instances is not known, such as Text",
         "counters of type 0x00000b00 are not read, such as MSExchange Database ==> Instances\\Text",
         "records of kind 6 are not read",
     ]
@@ -198,3 +199,19 @@ def test_a_configured_zone_decides_where_it_has_the_offset_of_the_log(
 
     assert read_log(path, timezone="Europe/Berlin")[0][0].time == NOON
     assert ["contradicts" in remark for remark in remarks] == [True] * told
+
+
+def test_a_total_stands_for_its_instance_until_that_is_in_the_log(tmp_path: Path) -> None:
+    names = [f"Information Store - DB01/{each}" for each in ("_Total", "DB01")]
+    object_name = "MSExchange-Datenbank ==> Instanzen"
+    entry = Entry("EX01", object_name, "*", "Wartende Protokollthreads", 0x00010000)
+    samples = [
+        (NOON + n, [wildcard(filetime(NOON + n), [(name, 4, 0) for name in names[: n + 1]])])
+        for n in range(2)
+    ]
+    readings, unreadable = read_log(write_log(tmp_path / "a.blg", [entry], samples))
+
+    assert unreadable == []
+    assert [(each.instance, each.feed.name) for each in readings if each.feed] == [
+        (names[0], "DB01"), (names[1], "DB01"),
+    ]  # fmt: skip

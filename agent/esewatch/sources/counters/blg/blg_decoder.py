@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from esewatch.ese.counters.counter_feeds import present
+from esewatch.ese.counters.counter_names import unknown_counters
 from esewatch.model import CountersSeen, Reading, Record
 from esewatch.sources.counters.blg.buffers import (
     CATALOGUE,
@@ -277,6 +278,8 @@ class BlgDecoder:
         if self._context.seen_pending:
             self._context.seen_pending = False
             records += self._seen(time)
+            for what in unknown_counters(pair[1:] for pair in self._samples.exposed()):
+                self._once(what, whole.seen, what, tell)
         self._tell_unusable(taken.unusable, whole, tell)
 
     def _seen(self, time: float) -> Iterator[CountersSeen]:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from esewatch.ese.counters.counter_feeds import feed_of, kind_of, may_feed
+from esewatch.ese.counters.counter_feeds import OwnInstances, feed_of, kind_of, may_feed
 from esewatch.model import Kind
 from esewatch.sources.counters.blg.catalogue import Entry
 from esewatch.sources.counters.blg.counter_types import (
@@ -172,6 +172,7 @@ class ColumnBuilder:
         self._ese_only = ese_only
         self._totals: set[tuple[str, str, tuple[str, ...]]] = set()
         self._named: dict[tuple[str, str], tuple[bool, Kind]] = {}
+        self._own = OwnInstances()
         self.unknown: dict[int, str] = {}
         """Counter types that have no formula here, each with a counter that has it."""
 
@@ -181,6 +182,11 @@ class ColumnBuilder:
             feed = feed_of(object_name, "process/instance", counter)
             if feed is not None:
                 self._totals.add((self.computer(machine), feed.metric, feed.labels))
+
+    def add_instances(self, machine: str, instances: Iterable[str]) -> None:
+        """Note instances of the log: no `_Total` stands for them."""
+        for instance in instances:
+            self._own.add(self.computer(machine), instance)
 
     def computer(self, machine: str) -> str:
         return machine or self._computer
@@ -196,6 +202,8 @@ class ColumnBuilder:
         object_name = entry.object
         fed, named = self._name(object_name, counter)
         feed = feed_of(object_name, instance, counter) if fed else None
+        if self._own.replace(self.computer(entry.machine), instance, feed):
+            feed = None
         if (feed is None and self._ese_only) or is_base(kind):
             return None
         formula = FORMULAS.get(kind)

@@ -2,7 +2,7 @@
 counters are numbers there; the log has the names in an event of its own."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from esewatch.sources.counters.blg.catalogue import LONGEST_NAME, Entry, string_at
@@ -161,6 +161,7 @@ class ObjectReader:
 
     def _each_instance(self, data: bytes, at: int, end: int, count: int) -> None:
         seen: dict[bytes, int] = {}
+        blocks: list[tuple[tuple[bytes, int], int, int]] = []
         for _ in range(count):
             if at + _INSTANCE.size > end:
                 raise DamagedError("instances are cut short")
@@ -175,29 +176,32 @@ class ObjectReader:
             if block < 4 or at + block > end:
                 raise DamagedError("counter block has no valid length")
             nth = seen[name] = seen.get(name, -1) + 1
-            values = self._instances.get((name, nth))
-            if values is None:
-                values = self._named(name, nth)
-            if values:
-                self._take(data, at, at + block, values)
+            blocks.append(((name, nth), at, at + block))
             at += block
+        self._add_new(key for key, _, _ in blocks if key not in self._instances)
+        for key, begin, behind in blocks:
+            self._take(data, begin, behind, self._instances[key])
         if len(self._instances) > 2 * count + _SPARE:
             there = {(name, nth) for name, most in seen.items() for nth in range(most + 1)}
             self._instances = {key: self._instances[key] for key in there}
 
-    def _named(self, name: bytes, nth: int) -> list[_Value]:
-        text = string_at(name, 0)
-        if self._page:
-            try:
-                text = name.decode(f"cp{self._page}", "replace").split("\0", 1)[0]
-            except LookupError:
-                text = name.decode("cp1252", "replace").split("\0", 1)[0]
+    def _add_new(self, keys: Iterable[tuple[bytes, int]]) -> None:
+        names = {key: self._text(key[0]) for key in keys}
+        self._columns.add_instances(self._entry.machine, names.values())
         asked = self._entry.instance
-        values: list[_Value] = []
-        if asked in ("", "*") or asked.lower() == text.lower():
-            values = self._values(f"{text}#{nth}" if nth else text)
-        self._instances[name, nth] = values
-        return values
+        for key, text in names.items():
+            self._instances[key] = []
+            if asked in ("", "*") or asked.lower() == text.lower():
+                self._instances[key] = self._values(f"{text}#{key[1]}" if key[1] else text)
+
+    def _text(self, name: bytes) -> str:
+        if not self._page:
+            return string_at(name, 0)
+        try:
+            text = name.decode(f"cp{self._page}", "replace")
+        except LookupError:
+            text = name.decode("cp1252", "replace")
+        return text.split("\0", 1)[0]
 
     def _values(self, instance: str) -> list[_Value]:
         found = []

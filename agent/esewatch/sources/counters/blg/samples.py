@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
+from esewatch.ese.counters.counter_feeds import is_stand_in
 from esewatch.sources.counters.blg.buffers import Tell, silent
 from esewatch.sources.counters.blg.catalogue import Entry, string_at
 from esewatch.sources.counters.blg.columns import (
@@ -105,8 +106,9 @@ class _Wildcard:
             self._lists[places, stored] = instances
         found: list[tuple[int, Column]] = []
         entry = self._entry
+        self._columns.add_instances(entry.machine, instances)
         for number, instance in enumerate(instances):
-            if instance not in self._made:
+            if instance not in self._made or is_stand_in(instance):
                 self._made[instance] = self._columns.make(
                     entry, instance, entry.counter, entry.type, entry.frequency
                 )
@@ -208,6 +210,7 @@ class SampleReader:
         self._columns = columns
         for entry in entries:
             columns.add_total(entry.machine, entry.object, entry.counter)
+            columns.add_instances(entry.machine, [entry.instance])
         timed = (
             number
             for number, entry in enumerate(entries)
