@@ -181,6 +181,8 @@ class CopyChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     uninitialized: int | None = None
     size_bytes: int | None = None
     bad_pages: tuple[tuple[int, PageFault], ...] = ()
+    unnamed: dict[PageFault, int] = {}
+    """Pages that were counted and not named, by fault."""
     verdict: str = ""
     """Verdict of `check` on a mount of the copy; empty: it was not asked."""
     verdict_reason: str = ""

@@ -120,3 +120,23 @@ def test_an_empty_name_is_refused(
         main([*command, option, ""])
     assert ended.value.code == 2
     assert f"argument {option}: the name is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "zone", "hint"),
+    [
+        (["events", "a.log"], "Europe/Berln", "did you mean Europe/Berlin?"),
+        (["counters", "a.csv"], "europe/berlin", "did you mean Europe/Berlin?"),
+        (["report", "a.log", "-o", "r.html"], "Mars/Olympus", "a name is such as Europe/Berlin"),
+        (["advise", "a.log"], "W. Europe Standard Time", "a name is such as Europe/Berlin"),
+        (["replay", "a.log", "-o", "m.txt"], "Asia/Tokio", "did you mean Asia/Tokyo?"),
+        (["config", "import-exchange", "a.json"], "Europe/Pariss", "did you mean Europe/Paris?"),
+    ],
+)
+def test_a_zone_that_is_not_known_is_refused_with_the_one_that_may_be_meant(
+    command: list[str], zone: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--timezone", zone])
+    assert ended.value.code == 2
+    assert f"time zone {zone!r} is not known here: {hint}" in capsys.readouterr().err

@@ -62,8 +62,10 @@ def test_utf_16_and_compressed_text_are_event_streams(tmp_path: Path) -> None:
     ("data", "words"),
     [
         (b"\0\0\0\0\xef\xcd\xab\x89" + bytes(5000), "an ESE database"),
-        (b"PK\x03\x04" + bytes(100), "a zip archive"),
-        (b"0\0\0\0LfLe" + bytes(100), "wevtutil"),
+        (b"PK\x03\x04" + bytes(100), "a zip archive: .*unzip"),
+        (b"logs/".ljust(257, b"\0") + b"ustar  " + bytes(248), "a tar archive: .*tar -xf"),
+        (gzip.compress(b"logs/".ljust(257, b"\0") + b"ustar\x0000", mtime=0), "tar -xf"),
+        (b"0\0\0\0LfLe" + bytes(100), "wevtutil epl .*/lf:true"),
         (gzip.compress(b"PK\x03\x04" + bytes(100), mtime=0), "a zip archive"),
         (bytes(range(32)) * 200, "neither text nor an event log"),
         (b'"(PDH-BIN 4.0)' + bytes(100), "relog"),

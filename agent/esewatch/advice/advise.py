@@ -287,7 +287,7 @@ def _findings(
     copy = of.copy_verdict
     refused = copy is not None and copy.is_restorable() is False
     found = (
-        investigate(of.bad_pages, of.damage, of.io_errors, now),
+        investigate(of.bad_pages, of.damage, of.io_errors, now, of.bad_in_header),
         restored_unproven(of.restored_pages, of.restored) if of.restored_pages else None,
         not_restorable(copy.time, copy.reason) if copy and refused else None,
         *damage_findings(of.damage),

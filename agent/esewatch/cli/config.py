@@ -19,6 +19,7 @@ from esewatch.cli.options import (
     add_web_config_option,
     load_settings,
     run_command,
+    zone_name,
 )
 from esewatch.cli.output import tell
 from esewatch.cli.run.local import add_address_options, post
@@ -95,7 +96,9 @@ def _add_import(actions: "argparse._SubParsersAction[Any]") -> None:
     )
     action.add_argument("path", nargs="?", default="-", metavar="FILE", help="default: stdin")
     action.add_argument(
-        "--timezone", help="time zone of the servers, in which the schedule is written; default UTC"
+        "--timezone",
+        type=zone_name,
+        help="time zone of the servers, in which the schedule is written; default UTC",
     )
     action.set_defaults(function=import_exchange)
 

@@ -2,15 +2,18 @@
 
 import argparse
 import datetime
+import difflib
 import os
 import shlex
 import sys
+import zoneinfo
 from pathlib import Path
 
 import msgspec
 
-from esewatch.config import Settings, default_journal, default_settings
-from esewatch.config.files import load
+from esewatch.config import Settings, default_settings, load
+from esewatch.config.settings import default_journal
+from esewatch.config.units import parse_zone
 from esewatch.ese.dates import iso_time
 
 
@@ -103,6 +106,7 @@ def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> N
     )
     parser.add_argument(
         "--timezone",
+        type=zone_name,
         metavar="ZONE",
         help="time zone of times without an offset, such as Europe/Berlin",
     )
@@ -116,6 +120,17 @@ def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> N
         metavar="NAME",
         help="additional event provider to treat as ESE; may be repeated",
     )
+
+
+def zone_name(text: str) -> str:
+    """An option's time zone, by the name that zoneinfo has for it."""
+    try:
+        return parse_zone(text)
+    except ValueError:
+        known = {zone.lower(): zone for zone in zoneinfo.available_timezones()}
+        near = difflib.get_close_matches(text.lower(), known, n=1, cutoff=0.75)
+        meant = f"did you mean {known[near[0]]}?" if near else "a name is such as Europe/Berlin"
+        raise argparse.ArgumentTypeError(f"time zone {text!r} is not known here: {meant}") from None
 
 
 def time_of(text: str) -> float:

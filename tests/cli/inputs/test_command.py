@@ -140,6 +140,13 @@ def test_a_bad_page_is_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[st
     }
 
 
+@pytest.mark.parametrize("event_id", [467, 447, 539, 481, 551, 613, 568])
+def test_damage_and_errors_of_the_disk_are_status_1(tmp_path: Path, event_id: int) -> None:
+    with EvtxWriter(tmp_path / "x.evtx") as writer:
+        writer.write(event_id, ["svc", "1", "SG06: "], time=TIME, level=2)
+    assert main(["events", str(tmp_path / "x.evtx")]) == 1
+
+
 def test_what_cannot_be_read_is_one_line_and_status_1_and_the_rest_comes_out(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,32 @@ def test_output_of_eseutil_has_no_events_and_is_no_counter_log(
     assert main(["events", str(log), "--computer", "EX01"]) == 0
     assert main(["counters", str(log), "--computer", "EX01"]) == 2
     assert capsys.readouterr().out == ""
+
+
+def test_bad_checksums_that_the_header_counts_are_a_finding_until_all_pages_are_verified(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "header.log"
+    dump.write_text(header(bad="found (3)"), encoding="utf-8")
+    settings = tmp_path / "esewatch.yml"
+    settings.write_text("databases: [{match: '*\\priv*.edb'}]\n", encoding="utf-8")
+    options = ["--config.file", str(settings), "--computer", "EX01", "--format", "json"]
+    found = []
+    for path in (dump, log):
+        main(["advise", str(path), *options])
+        (advice,) = map(json.loads, capsys.readouterr().out.splitlines())
+        found.append([each["sentence"] for each in advice["findings"]])
+    assert "3 bad checksums in its header" in found[0]
+    assert "3 bad checksums in its header" not in found[1]
+
+
+def test_as_many_bad_pages_are_reported_as_eseutil_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "check.log"
+    log.write_text(check(bad=[1, 2], correctable=[3, 4, 5], named=False), encoding="utf-8")
+    assert main(["advise", str(log), "--computer", "EX01", "--format", "json"]) == 1
+    (advice,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert "2 known bad pages and 3 corrected pages" in [
+        each["sentence"] for each in advice["findings"]
+    ]

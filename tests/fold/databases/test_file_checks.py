@@ -135,6 +135,16 @@ def test_pages_that_are_counted_and_not_named_are_one_entry_without_a_place() ->
     ]
 
 
+def test_as_many_pages_are_known_bad_as_a_check_counts() -> None:
+    counted = copy(HOUR, (17, "uncorrectable"), bad=6, unnamed={"uncorrectable": 2, "corrected": 3})
+    for records in ([counted], [counted, counted]):
+        folder = folder_of(records)
+        assert {
+            labels["kind"]: value for labels, value in samples(folder, "ese_known_bad_pages")
+        } == {"uncorrectable": 3, "corrected": 3}
+    assert bad(folder_of([counted, copy(2 * HOUR)])) == []
+
+
 def test_a_later_clean_check_clears_what_an_earlier_one_found() -> None:
     found = copy(HOUR, (17, "uncorrectable"), (UNLOCATED, "wrong_page"), bad=5)
     assert bad(folder_of([found, copy(2 * HOUR)])) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from esewatch.config import EseutilLogs, Settings
-from esewatch.fold.state.state import UNLOCATED
+from esewatch.ese.programs.eseutil import INTEGRITY
 from esewatch.model import Batch, CopyChecked, HeaderSeen, Record, SourceError, Unreadable
 from esewatch.sources.files import file_search
 from esewatch.sources.logs import eseutil_log
@@ -103,13 +103,14 @@ def test_a_clean_check_has_the_time_of_its_start_and_the_computer_of_the_source(
     assert log.poll() == []
 
 
-def test_bad_pages_come_with_their_numbers_and_one_entry_for_those_not_named(log: Log) -> None:
+def test_bad_pages_come_with_their_numbers_and_those_not_named_are_counted(log: Log) -> None:
     log.write(check(bad=[17], correctable=[5], wrong=2))
     (record,) = log.poll()
     assert isinstance(record, CopyChecked)
     assert not record.complete
     assert record.bad == 4
-    assert record.bad_pages == ((17, "uncorrectable"), (5, "corrected"), (UNLOCATED, "wrong_page"))
+    assert record.bad_pages == ((17, "uncorrectable"), (5, "corrected"))
+    assert record.unnamed == {"wrong_page": 2}
     assert log.unreadable == []
 
 
@@ -295,7 +296,6 @@ def test_as_names_the_database_that_a_copy_stands_for(log: Log) -> None:
     [
         "PRÜFSUMMEN-Modus wird gestartet...\n  Temp. Datenbank: TEMPCHKSUM4711.EDB\n0 Fehler\n",
         "Initiating CHECKSUM mode...\n      Log File: e:\\logs\\E0000012.log\n" + ended(),
-        "Initiating INTEGRITY mode...\n        Database: e:\\a.edb\n" + summary() + ended(),
         "\0\1\2\3" * 1000,
     ],
 )
@@ -309,6 +309,36 @@ def test_what_holds_no_check_and_no_header_is_one_line_and_no_record(log: Log, t
     log.start()
     assert log.poll() == []
     assert log.unreadable == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Initiating INTEGRITY mode...\n  Database: e:\\a.edb\n" + ended(), INTEGRITY),
+        ("***** Integrity check of database 'a.edb' started [ESENT version 10.00]\n\n", INTEGRITY),
+        (
+            "Initiating FILE DUMP mode...\n      Log file: E0000012.log - OK\n"
+            "      Log file: E0000013.log - ERROR: Log damaged (unusable). Last Lgpos: (0x13,1,0). "
+            "Error -501.\n" + ended(),
+            "Log file: E0000013.log - ERROR: Log damaged",
+        ),
+    ],
+)
+def test_what_other_modes_say_of_damage_or_do_not_prove_is_reported(
+    log: Log, text: str, words: str
+) -> None:
+    log.write(text)
+    assert log.poll(final=True) == []
+    assert [words in reason for reason in log.reasons()] == [True]
+
+
+def test_a_check_below_a_temporary_folder_says_what_it_lacks(log: Log) -> None:
+    log.write(sample("reports/eseutil-k-of-snapshot-below-temp.log").read_text())
+    (record,) = log.poll(final=True)
+    assert isinstance(record, CopyChecked)
+    assert (record.complete, record.pages_seen, record.bad) == (True, 4352, 0)
+    assert "below a temporary folder" in log.reasons()[0]
+    assert "`as`" in log.reasons()[0]
 
 
 def test_checks_of_log_files_beside_those_of_databases_need_no_word(log: Log) -> None:

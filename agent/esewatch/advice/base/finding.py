@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Literal, NamedTuple, get_args
 
-from esewatch.fold.databases.integrity import count_pages
+from esewatch.fold.databases.integrity import MAX_BAD_PAGES, count_pages
 from esewatch.fold.state.state import (
     BadPage,
     Damage,
@@ -205,11 +205,13 @@ def investigate(
     damage: Mapping[DamageKind, Damage],
     io_errors: Sequence[float],
     now: float,
+    in_header: int = 0,
 ) -> Finding | None:
     """Bad pages, damage or I/O errors: to be resolved before any window is changed.
 
     `standing` are the known bad pages (corrected ones count), `damage` is the unresolved damage by
-    kind, `io_errors` are the times of failed reads and writes (481, 482, 551).
+    kind, `io_errors` are the times of failed reads and writes (481, 482, 551). `in_header`: bad
+    checksums that the header counts, of a database of which nothing else shows a page good or bad.
     """
     pages = list(standing)
     corrected = [page for page in pages if page.kind == "corrected"]
@@ -225,6 +227,7 @@ def investigate(
         for number, one, many in (
             *((count, *DAMAGE_WORDS[kind]) for kind, count in standing_damage.items()),
             (failed, "I/O error in the last 7 days", "I/O errors in the last 7 days"),
+            (in_header, "bad checksum in its header", "bad checksums in its header"),
         )
         if number > 0
     ]
@@ -323,7 +326,7 @@ def restored_unproven(pages: Iterable[BadPage], restored: float) -> Finding:
 def counted_pages(pages: Sequence[BadPage], one: str, many: str) -> str:
     """The number of bad pages in words: beyond a thousand it is a least one."""
     number = count_pages(pages)
-    at_least = "at least " if any(page.pages > 1 for page in pages) else ""
+    at_least = "at least " if number > MAX_BAD_PAGES else ""
     return f"{at_least}{counted(number, one, many)}"
 
 

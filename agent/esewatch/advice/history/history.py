@@ -196,6 +196,8 @@ class History(CopyFacts, frozen=True, kw_only=True):
     notices: Sequence[Notice] = ()
     """Unacknowledged notices of other programs about it, the latest last."""
     io_errors: Sequence[float] = ()
+    bad_in_header: int = 0
+    """Bad checksums that its header counts, where no page is known bad and none was verified."""
     """Times at which a read, write or flush failed, without acknowledged ones; sorted."""
     unread_since: float | None = None
     """The last event of its computer, where a source of it is behind: later ones are not read."""
@@ -333,6 +335,9 @@ class Gathering(NamedTuple):
             io_errors=io_errors(entry, instance),
             untimed=entry.untimed.events,
             untimed_passes=untimed_passes(entry) if entry.untimed.events else (),
+            bad_in_header=0
+            if facts.verified or entry.bad_pages or entry.bad_pages_overflow
+            else entry.header_bad_checksums or 0,
         )
 
 

@@ -22,11 +22,13 @@ from esewatch.cli.inputs.reading import Reader
 from esewatch.cli.options import add_input_options, time_of
 from esewatch.cli.output import naming, tell
 from esewatch.expose.formatting import iso_time
-from esewatch.fold.databases.integrity import PAGE_EVENTS
+from esewatch.fold.databases.integrity import IO_ERRORS, PAGE_EVENTS
+from esewatch.fold.state.damage import DAMAGE
 from esewatch.model import Event, FieldValue, Reading, SourceError
 from esewatch.sources.detect_input import COUNTER_LOGS, zone_of
 
 _LARGEST_ID = 65_535
+_WRONG = IO_ERRORS.union(PAGE_EVENTS, DAMAGE)
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -64,14 +66,15 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def print_events(options: argparse.Namespace) -> int:
-    """`events`: exit status 1 when a bad page is among them or a piece was unreadable."""
+    """`events`: exit status 1 when a page error, damage or an I/O error is among them, or a piece
+    was unreadable."""
     reader = Reader(options, companions=options.companions, ese_only=True)
     chosen = _EventSelection(options)
     bad = False
     for _, batches in reader.inputs():
         for batch in batches:
             events = [each for each in batch.records if isinstance(each, Event) and each in chosen]
-            bad = bad or any(event.event_id in PAGE_EVENTS for event in events)
+            bad = bad or any(event.event_id in _WRONG for event in events)
             if options.format == "json":
                 sys.stdout.write(event_lines(events))
             else:

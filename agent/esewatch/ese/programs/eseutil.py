@@ -1,10 +1,11 @@
 """Saved output of eseutil and esentutl: the runs in a text, and the result of each.
 
-Read are `/k` (checksum mode) and `/mh` (dump of the database header). The programs
+Read are `/k` (checksum mode) and `/mh` (dump of the database header); of `/g` and its file
+`*.INTEG.RAW`, and of damaged logs in `/ml`, only that they are there. The programs
 have their messages built in, in English, since Exchange 2000; a text is cut into runs
 at `Initiating … mode...` and a run ends with `Operation completed …` or
-`Operation terminated …`. Sources: eseutil.cxx, checksum.cxx and dbdump.cxx of the
-published engine.
+`Operation terminated …`. Sources: eseutil.cxx, checksum.cxx, dbdump.cxx,
+repair.cxx and logdump.cxx of the published engine.
 """
 
 import re
@@ -28,6 +29,11 @@ _BEGIN = re.compile(r"^[ \t.]*Initiating ([A-Z][A-Z ]{0,30}) mode\.\.\.", re.MUL
 _BANNER = re.compile(
     r"^[ \t]*(?:Extensible Storage Engine Utilities|Microsoft\(R\) [^\n:]{0,40}Database Utilities)",
     re.MULTILINE,
+)
+_INTEGRITY_FILE = re.compile(r"^\*{5} (?:Integrity check|Repair) of database '", re.MULTILINE)
+_DAMAGED_LOG = re.compile(r"^[^\n]*\bLog damaged \(unusable\)[^\n]*", re.MULTILINE | re.IGNORECASE)
+INTEGRITY = (
+    "an integrity check (eseutil /g) reads the structure and proves no page good: use eseutil /k"
 )
 _TEMPORARY = re.compile(r"TEMPCHKSUM\d{1,10}\.EDB")
 _END = re.compile(
@@ -104,6 +110,8 @@ class EseutilRun(msgspec.Struct, frozen=True, kw_only=True):
     """Duration, where it says so."""
     database: str
     result: ChecksumRun | HeaderDump | None
+    note: str = ""
+    """What it says of no database's pages, but to a person."""
 
 
 class Body(NamedTuple):
@@ -125,7 +133,12 @@ class Body(NamedTuple):
 
 def is_output(text: str) -> bool:
     """Does `text` hold output of eseutil, of whatever mode?"""
-    return _BEGIN.search(text) is not None or _TEMPORARY.search(text) is not None
+    return any(each.search(text) for each in (_BEGIN, _TEMPORARY, _INTEGRITY_FILE))
+
+
+def is_integrity_file(text: str) -> bool:
+    """Is it the file `*.INTEG.RAW` of an integrity check or a repair?"""
+    return _INTEGRITY_FILE.search(text) is not None
 
 
 def runs(text: str, offset: int = 0) -> Iterator[EseutilRun]:
@@ -154,7 +167,11 @@ def _run(text: str, begin: re.Match[str], limit: int, *, last: bool) -> EseutilR
     # Whole seconds, then milliseconds without leading zeros.
     whole, thousandths = (ended[3] or ended[5], ended[4] or ended[6]) if ended else ("", "")
     body = Body(text, begin.end(), end)
-    database, result = "", None
+    database, result, note = "", None, ""
+    if begin[1] == "INTEGRITY":
+        note = INTEGRITY
+    elif begin[1] == "FILE DUMP":
+        note = body.first(_DAMAGED_LOG)
     if begin[1] in {"CHECKSUM", "FILE DUMP"}:
         database = body.first(_DATABASE)
     if database:
@@ -167,6 +184,7 @@ def _run(text: str, begin: re.Match[str], limit: int, *, last: bool) -> EseutilR
         seconds=int(whole) + int(thousandths) / 1000 if whole else None,
         database=database,
         result=result,
+        note=note,
     )
 
 

@@ -75,7 +75,9 @@ def _rank(verdict: CopyVerdict) -> tuple[float, bool, str, str]:
 def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     found = set(checked.bad_pages)
     _latch_all(entry, found, checked.time, history=history)
-    unnamed = checked.bad - len(found)
+    for kind, count in checked.unnamed.items():
+        hold_unfit(entry, kind, count, checked.time)
+    unnamed = checked.bad - len(found) - sum(checked.unnamed.values())
     if unnamed > 0 and not any(page == UNLOCATED for page, _ in found):
         # The same finding read again changes nothing, so the larger number holds.
         known, last = entry.bad_pages_overflow.get("uncorrectable", (0, 0.0))

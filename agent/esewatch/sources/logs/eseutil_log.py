@@ -15,7 +15,14 @@ import msgspec
 
 from esefiles.base.names import reason_of
 from esewatch.config import EseutilLogs, Settings
-from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, is_output, runs
+from esewatch.ese.programs.eseutil import (
+    INTEGRITY,
+    ChecksumRun,
+    EseutilRun,
+    is_integrity_file,
+    is_output,
+    runs,
+)
 from esewatch.model import Batch, SourceError, Unreadable
 from esewatch.sources.files.encodings import detect, to_utf8
 from esewatch.sources.files.file_search import (
@@ -233,7 +240,8 @@ class EseutilLogSource:
             if silent < SETTLE_SECONDS:
                 again = written + SETTLE_SECONDS
             else:
-                self._tell(seen.path, "", "it has no output of eseutil /k or /mh")
+                what = "it has no output of eseutil /k or /mh"
+                self._tell(seen.path, "", INTEGRITY if is_integrity_file(text) else what)
         state.settled = again is None
         self._again[seen.key] = again or 0.0
         self._keep(seen.key, state, place)

@@ -1,13 +1,16 @@
 """Records of the runs of eseutil: the result of one run for one database, and its time."""
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from esefiles.base.names import printable
 from esewatch.ese.programs.eseutil import ChecksumRun, EseutilRun, HeaderDump
 from esewatch.fold.identity.identity import database_label
-from esewatch.fold.state.state import UNLOCATED
 from esewatch.model import CopyChecked, HeaderSeen, PageFault
+
+_TEMPORARY = re.compile(r"[\\/]te?mp[\\/]", re.IGNORECASE)
+"""Databases there are left out (semantics.md 1, `*\\Temp\\*`)."""
 
 
 class Whose(NamedTuple):
@@ -27,8 +30,7 @@ def record_of(run: EseutilRun, whose: Whose, end: float) -> CopyChecked | Header
     """The record of a run that ended at `end` (epoch seconds); None when it has none.
 
     A check has the time of its start: a page that went bad while it ran may have been
-    read before. Where several pages of a fault are counted and not named, one entry without
-    a page number stands for them.
+    read before.
     """
     name = whose.name(run.database)
     if isinstance(run.result, HeaderDump):
@@ -42,7 +44,7 @@ def record_of(run: EseutilRun, whose: Whose, end: float) -> CopyChecked | Header
             time=max(0.0, end - (run.seconds or 0.0)), computer=whose.computer, database=name,
             by="external", complete=run.result.complete, pages_seen=run.result.pages_seen,
             bad=bad_count(run.result), uninitialized=run.result.uninitialized,
-            bad_pages=_bad_pages(run.result),
+            bad_pages=run.result.named, unnamed=_unnamed(run.result),
         )  # fmt: skip
     return None
 
@@ -51,19 +53,17 @@ def bad_count(check: ChecksumRun) -> int:
     return sum(check.counted.values())
 
 
-def _bad_pages(check: ChecksumRun) -> tuple[tuple[int, PageFault], ...]:
-    unnamed: list[tuple[int, PageFault]] = [
-        (UNLOCATED, fault)
-        for fault, count in check.counted.items()
-        if count > sum(named == fault for _, named in check.named)
-    ]
-    return (*check.named, *unnamed)
+def _unnamed(check: ChecksumRun) -> dict[PageFault, int]:
+    """By fault, the pages that are counted and not named."""
+    named = Counter(fault for _, fault in check.named)
+    left = {fault: count - named[fault] for fault, count in check.counted.items()}
+    return {fault: count for fault, count in left.items() if count > 0}
 
 
 def complaints(run: EseutilRun, whose: Whose) -> list[str]:
     """Reasons why a run has no result or only a part of it; empty when all of it is understood."""
-    if not run.database:
-        return []
+    if not run.database or run.note:
+        return [f"{run.note}: {run.closing}" if run.closing else run.note] if run.note else []
     found = []
     if run.outcome in {"cut", "open"}:
         found.append("this run of eseutil does not end")
@@ -74,9 +74,14 @@ def complaints(run: EseutilRun, whose: Whose) -> list[str]:
             found.append(f"not a check of all pages: {run.closing}")
     elif run.outcome == "failed":
         found.append(run.closing)
-    if run.result is not None and database_label(whose.name(run.database)) is None:
-        found.append(
-            f"{run.database} is the snapshot of an unknown database: "
-            "name that with `as` in the configuration"
-        )
+    if run.result is not None and (what := _why_nobodys(whose.name(run.database))):
+        found.append(f"{run.database} {what}: name that with `as` in the configuration")
     return found
+
+
+def _why_nobodys(database: str) -> str:
+    if database_label(database) is None:
+        return "is the snapshot of an unknown database"
+    if _TEMPORARY.search(database):
+        return "is below a temporary folder, so that what it is a copy of is not known"
+    return ""

@@ -258,4 +258,7 @@ def _refuse_others(path: str, head: bytes, decoder: BlgDecoder) -> None:
             f'relog "{path}" -f csv -o "{path}.csv"'
         )
     if len(head) >= 2 * buffer_size(head) and not decoder.is_counter_log:
-        raise SourceError(f"{path}: an event trace (.etl) without counters")
+        raise SourceError(
+            f"{path}: an event trace (.etl) without counters; Windows shows what it holds: "
+            f'tracerpt "{path}" -o "{path}.xml" -of XML'
+        )
