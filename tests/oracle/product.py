@@ -11,7 +11,8 @@ from unittest import mock
 from esewatch.advice.advise import advise
 from esewatch.advice.history.history import histories
 from esewatch.advice.history.surroundings import surroundings
-from esewatch.config import Settings, load
+from esewatch.config import Settings
+from esewatch.config.files import load
 from esewatch.fold.channels import clock_guard
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder

@@ -11,8 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from esewatch.config import Settings, default_settings, load
-from esewatch.config.settings import default_journal
+from esewatch.config import (
+    Settings,
+    default_journal,
+    default_settings,
+)
+from esewatch.config.files import load
 from esewatch.config.units import parse_zone
 from esewatch.ese.dates import iso_time
 

@@ -8,8 +8,12 @@ import pytest
 
 from esewatch.advice.advise import advise
 from esewatch.advice.findings.silence import hearings
-from esewatch.config import Settings
-from esewatch.config.settings import Policy, Retired, WindowsLog
+from esewatch.config import (
+    Policy,
+    Retired,
+    Settings,
+    WindowsLog,
+)
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import Channel, State
 from esewatch.model import Batch, Event, Heard, Record

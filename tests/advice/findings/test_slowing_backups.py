@@ -3,7 +3,7 @@
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
 from esewatch.config import Settings
-from esewatch.daemon.page_cache import PageCache
+from esewatch.daemon.publisher import PageCache
 from esewatch.expose.metrics.families import families
 from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import render_status, urgent

@@ -6,6 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esewatch.advice.advise import advise
+from esewatch.advice.history.history import histories
+from esewatch.advice.history.surroundings import surroundings
+from esewatch.config import Settings
+from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.instances.instances import (
     MAX_ENGINES,
@@ -16,9 +21,9 @@ from esewatch.fold.instances.instances import (
 )
 from esewatch.fold.passes.passes import MAX_TRANSITIONS, SLACK
 from esewatch.fold.state.state import Instance
-from esewatch.model import Batch, Event
+from esewatch.model import Batch, CopyChecked, Event
 from tests.support.decoding import event_from_strings
-from tests.support.records import DAY, EPOCH, HOUR, event, folder_of
+from tests.support.records import DATABASE, DAY, EPOCH, HOUR, LABEL, event, folder_of
 
 
 def instance_of(*events: Event, settings: Any = None) -> Instance:

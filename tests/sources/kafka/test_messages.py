@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from esewatch.config import load
+from esewatch.config.files import load
 from esewatch.ese.raw_event import RawEvent
 from esewatch.model import Event
 from esewatch.sources.kafka import messages

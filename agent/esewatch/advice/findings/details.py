@@ -38,7 +38,7 @@ from esewatch.advice.history.ledger import Ledger
 from esewatch.advice.history.surroundings import gaps_of, instance_failures, logical, together
 from esewatch.config import Settings
 from esewatch.fold.databases.integrity import NOT_SEEN_BY_SCANS, ScanCircumstances, clean_scan_start
-from esewatch.fold.databases.page_failures import unnamed
+from esewatch.fold.databases.page_errors import Span, unnamed
 from esewatch.fold.identity.identity import Tier, is_snapshot, tier
 from esewatch.fold.identity.owners import instance_key, is_server
 from esewatch.fold.instances.backups import streamed

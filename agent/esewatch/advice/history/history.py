@@ -31,9 +31,13 @@ from esewatch.advice.history.surroundings import gaps_of
 from esewatch.config import Policy, Settings, window_for
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import io_errors
-from esewatch.fold.identity.identity import is_snapshot
-from esewatch.fold.identity.owners import instance_key, instance_label, last_named, process_key
-from esewatch.fold.identity.roles import role_changes
+from esewatch.fold.identity.identity import is_snapshot, role_changes
+from esewatch.fold.identity.owners import (
+    instance_key,
+    instance_label,
+    named_times,
+    process_key,
+)
 from esewatch.fold.instances.backups import Backup, completed, spans, streamed
 from esewatch.fold.instances.instances import engine_changes
 from esewatch.fold.passes.passes import ATTACHES, BROKEN_OFF, FAILS, TaskView, untimed_passes

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from esefiles.base.globs import matches
 from esewatch.config import FileSource
 from esewatch.ese.counters.counter_names import object_kind
-from esewatch.expose.pages.problems.database_problems import LOGMAN
 from esewatch.expose.pages.problems.problem import Problem, listed_names, quoted
 from esewatch.expose.pages.problems.problems import LOGMAN
 from esewatch.model import SourceError

@@ -27,10 +27,9 @@ from esewatch.expose.metrics.samples import Labels, Samples
 from esewatch.fold.identity.entities import OTHER_EVENT
 from esewatch.fold.identity.identity import device_of, tier
 from esewatch.fold.identity.owners import instance_key, instance_label
-from esewatch.fold.instances.backups import at_work, streamed
-from esewatch.fold.instances.counters_present import counters_present
+from esewatch.fold.instances.backups import at_work, latest_jobs, slow_jobs, streamed
+from esewatch.fold.instances.counters import counters_present, log_disks
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, acknowledgements, open_errors
-from esewatch.fold.instances.log_disks import log_disks
 from esewatch.fold.passes.passes import TASKS, TaskSummary
 from esewatch.fold.readings import current
 from esewatch.fold.state.acknowledgements import failure, up_to

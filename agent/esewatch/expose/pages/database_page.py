@@ -21,8 +21,16 @@ from esewatch.expose.pages.pictures import Pictures, pictures
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import ALL_PAGES
 from esewatch.fold.identity.owners import instance_key
-from esewatch.fold.passes.passes import COMPLETES, FAILS, INTERRUPTS, OPENS, TASKS, TaskView, derive
-from esewatch.fold.passes.untimed_passes import untimed_passes
+from esewatch.fold.passes.passes import (
+    COMPLETES,
+    FAILS,
+    INTERRUPTS,
+    OPENS,
+    TASKS,
+    TaskView,
+    derive,
+    untimed_passes,
+)
 from esewatch.fold.state.state import UNLOCATED, BadPage, Damage, DamageKind, Database, Pass
 
 MAX_MOMENTS = 40

@@ -75,14 +75,14 @@ def _rank(verdict: CopyVerdict) -> tuple[float, bool, str, str]:
 def _latch(entry: Database, checked: CopyChecked, *, history: bool) -> None:
     found = set(checked.bad_pages)
     _latch_all(entry, found, checked.time, history=history)
-    for kind, count in checked.unnamed.items():
-        hold_unfit(entry, kind, count, checked.time)
-    unnamed = checked.bad - len(found) - sum(checked.unnamed.values())
+    counts = dict(checked.unnamed)
+    unnamed = checked.bad - len(found) - sum(counts.values())
     if unnamed > 0 and not any(page == UNLOCATED for page, _ in found):
+        counts["uncorrectable"] = counts.get("uncorrectable", 0) + unnamed
+    for kind, count in counts.items():
         # The same finding read again changes nothing, so the larger number holds.
-        known, last = entry.bad_pages_overflow.get("uncorrectable", (0, 0.0))
-        most = max(known, unnamed), max(last, checked.time)
-        entry.bad_pages_overflow["uncorrectable"] = most
+        known, last = entry.bad_pages_overflow.get(kind, (0, 0.0))
+        entry.bad_pages_overflow[kind] = max(known, count), max(last, checked.time)
 
 
 def _piece(entry: Database, piece: PagesScanned) -> None:

@@ -7,8 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from esewatch.config import Kafka
-from esewatch.config.settings import FILE_SUFFIX
+from esewatch.config import FILE_SUFFIX, Kafka
 from esewatch.model import SourceError
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ import msgspec
 
 from esewatch.config import NtbackupLogs, Settings
 from esewatch.ese.programs import ntbackup
-from esewatch.fold.state.backup_jobs import follows
+from esewatch.fold.instances.backups import follows
 from esewatch.model import SetBackedUp, Source
 from esewatch.sources.files.decoder import NO_ZONE, Fed
 from esewatch.sources.files.follow import FollowedFiles

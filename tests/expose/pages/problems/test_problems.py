@@ -18,6 +18,8 @@ from esewatch.config import (
     Policy,
     Settings,
     Window,
+)
+from esewatch.config.files import (
     dump_keys,
     load,
 )

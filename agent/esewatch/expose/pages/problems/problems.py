@@ -21,11 +21,11 @@ from esewatch.config import Settings, rule_for, window_for
 from esewatch.ese.counters.counter_commands import (
     LIBRARIES,
     CounterCommands,
-    Library,
     counter_commands,
     library_of,
 )
 from esewatch.ese.counters.counter_feeds import DATABASE_MAINTENANCE, ONLINE_DEFRAG
+from esewatch.ese.counters.counter_names import Library
 from esewatch.expose.formatting import tidy
 from esewatch.expose.pages.problems.problem import (
     Problem,

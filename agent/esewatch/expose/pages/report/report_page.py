@@ -39,7 +39,7 @@ from esewatch.fold.identity.entities import namesakes
 from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.backups import streamed
 from esewatch.fold.state.rollups import PAGES_FREED, PAGES_READ
-from esewatch.fold.state.state import BackupSet, State
+from esewatch.fold.state.state import State
 from esewatch.model import Unreadable
 
 SLOW: FindingName = "backup_slows"
