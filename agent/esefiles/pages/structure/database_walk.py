@@ -7,6 +7,7 @@ the published engine.
 
 from typing import Final, NamedTuple
 
+from esefiles.pages.structure.long_values import LongValue
 from esefiles.pages.structure.nodes import INDEX, LONG_VALUE, ROOT, SPACE_TREE
 from esefiles.pages.structure.page_digest import CATALOGUE, SHADOW, Digest, Row
 from esefiles.pages.structure.page_table import KEPT, PageTable
@@ -43,8 +44,9 @@ class _Values(NamedTuple):
 class DatabaseWalk:
     """One check of a database that was shut down cleanly."""
 
-    def __init__(self, table: PageTable, report: StructureReport) -> None:
+    def __init__(self, table: PageTable, report: StructureReport, page_size: int) -> None:
         self._table = table
+        self._page_size = page_size
         self._report = report
         self._space = SpaceUse(table.pages, report)
         self._rows: dict[bytes, Row] = {}
@@ -55,6 +57,8 @@ class DatabaseWalk:
         self._trees: dict[int, str] = {}
         """Names of the trees that were walked, by object id."""
         self._values: dict[int, _Values] = {}
+        self._incomplete: list[tuple[int, str]] = []
+        """Pages and sentences on long values of the walked tree that go over several pages."""
         self._unknown: set[int] = set()
         """Objects whose own space is not known: what others take from it is not judged."""
 
@@ -115,9 +119,14 @@ class DatabaseWalk:
     ) -> None:
         self._own_space(tree, parent_page, parent)
         walk = TreeWalk(self._table, self._report, tree)
-        orphan = b""
+        pending: LongValue | None = None
         for number, digest in walk.leaves():
-            orphan = self._take(tree, number, digest, table or tree.object_id, orphan)
+            pending = self._take(tree, number, digest, table or tree.object_id, pending)
+        if pending is not None:
+            self._end_long_value(number, pending)
+        for number, why in self._incomplete if walk.complete else ():
+            self._report.error(number, "long_value", f"{why} ({tree.name})")
+        self._incomplete.clear()
         self._trees[tree.object_id] = tree.name
         if not walk.complete:
             self._leave_out(tree, walk)
@@ -201,8 +210,10 @@ class DatabaseWalk:
             return None
         return found
 
-    def _take(self, tree: Tree, number: int, digest: Digest, table: int, before: bytes) -> bytes:
-        """Keep what a leaf says beyond its tree; the id of the last long value on it."""
+    def _take(
+        self, tree: Tree, number: int, digest: Digest, table: int, before: LongValue | None
+    ) -> LongValue | None:
+        """Keep what a leaf says beyond its tree; the last long value on it, which may go on."""
         if tree.object_id in (CATALOGUE, SHADOW):
             for row in digest.rows:
                 if len(self._rows) + len(self._shadow) >= MOST_ROWS:
@@ -212,7 +223,7 @@ class DatabaseWalk:
                     self._rows[row.key] = row
                 else:
                     self._shadow[row.key] = number, row
-            return b""
+            return None
         if not digest.values and not digest.orphans:
             return before
         values = self._values.setdefault(table, _Values({}, set()))
@@ -223,13 +234,18 @@ class DatabaseWalk:
                 values.referred.setdefault(value, number)
             else:
                 self._report.remark(f"{tree.name}: only some references were checked.")
-        return b""
+        return None
 
     def _take_long_values(
-        self, tree: Tree, number: int, digest: Digest, before: bytes, values: _Values
-    ) -> bytes:
+        self,
+        tree: Tree,
+        number: int,
+        digest: Digest,
+        before: LongValue | None,
+        values: _Values,
+    ) -> LongValue | None:
         for at, value in enumerate(digest.orphans):
-            if at or value != before:
+            if at or before is None or value != before.id:
                 what = f"a piece of long value {value.hex()} has no root before it ({tree.name})"
                 self._report.error(number, "long_value", what)
         if len(values.held) < MOST_LONG_VALUES:
@@ -237,7 +253,20 @@ class DatabaseWalk:
         else:
             values.referred.clear()
             self._report.remark(f"{tree.name}: so many that references were not checked.")
-        return digest.values[-1] if digest.values else before
+        if before is not None and digest.orphans[:1] == [before.id]:
+            for each in digest.pieces:
+                before.add(each)
+        for why in digest.incomplete:
+            self._report.error(number, "long_value", f"{why} ({tree.name})")
+        if digest.unended is None:
+            return before
+        if before is not None:
+            self._end_long_value(number, before)
+        return digest.unended
+
+    def _end_long_value(self, number: int, value: LongValue) -> None:
+        if why := value.end(self._page_size):
+            self._incomplete.append((number, why))
 
     def _compare_values(self, name: str, values: _Values) -> None:
         for value, number in values.referred.items():

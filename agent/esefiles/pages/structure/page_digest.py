@@ -5,6 +5,7 @@ import msgspec
 
 from esefiles.pages.layout import LARGEST_SMALL
 from esefiles.pages.structure import records, space
+from esefiles.pages.structure.long_values import LongValue, Piece, long_value, piece
 from esefiles.pages.structure.nodes import (
     DELETED,
     INDEX,
@@ -59,6 +60,12 @@ class Digest(msgspec.Struct, array_like=True, gc=False):
     """Of a tree of long values their ids, of other leaves those that records refer to."""
     orphans: list[bytes] = []
     """Ids of pieces of long values that do not stand behind their root on this page."""
+    pieces: list[Piece] = []
+    """Those of the first of `orphans`, before any root on this page."""
+    incomplete: list[str] = []
+    """Sentences on long values that are wholly on this page and are not what their root says."""
+    unended: LongValue | None = None
+    """The last one with its root on this page: the next page may go on with it."""
 
 
 def digest_of(page: bytes, header: PageHeader) -> Digest:
@@ -92,7 +99,7 @@ def _content(
     if flags & SPACE_TREE:
         made.extents = space.extents(nodes)
     elif flags & LONG_VALUE:
-        _long_values(made, nodes)
+        _long_values(made, nodes, len(page))
     elif flags & INDEX or header.object_id == 1:
         return
     elif header.object_id in (CATALOGUE, SHADOW):
@@ -108,15 +115,24 @@ def _content(
         made.values = records.references(data, small=len(page) <= LARGEST_SMALL)
 
 
-def _long_values(made: Digest, nodes: Nodes) -> None:
+def _long_values(made: Digest, nodes: Nodes, page_size: int) -> None:
     """A deleted root counts as one: what is deleted goes piece by piece."""
     current = b""
-    for key, _, flags in zip(*nodes, strict=True):
-        value, is_root = records.long_value_of(key)
-        if is_root:
+    for key, data, flags in zip(*nodes, strict=True):
+        value, offset = records.long_value_of(key)
+        if offset is None:
+            if made.unended is not None and (why := made.unended.end(page_size)):
+                made.incomplete.append(why)
+            made.unended = long_value(value, data, deleted=bool(flags & DELETED))
             made.values.append(value)
-        elif value != current and not flags & DELETED:
-            made.orphans.append(value)
+        else:
+            if value != current and not flags & DELETED:
+                made.orphans.append(value)
+            if made.unended is not None and made.unended.id == value:
+                made.unended.is_judged &= not flags & DELETED
+                made.unended.add(piece(offset, data))
+            elif made.unended is None and made.orphans[:1] == [value]:
+                made.pieces.append(piece(offset, data))
         current = value
 
 

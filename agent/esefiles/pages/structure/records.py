@@ -129,8 +129,8 @@ def _key(value: bytes) -> bytes:
     return value[::-1]
 
 
-def long_value_of(key: bytes) -> tuple[bytes, bool]:
-    """The id in a key of the tree of long values, and whether it is that of a long value's root.
+def long_value_of(key: bytes) -> tuple[bytes, int | None]:
+    """The id in a key of the tree of long values, and the offset of its piece; None: it is a root.
 
     An id has 8 bytes where its highest bit is set, else 4; a piece has its offset behind it.
     Raises PageDamageError.
@@ -138,4 +138,4 @@ def long_value_of(key: bytes) -> tuple[bytes, bool]:
     size = 8 if key and key[0] & 0x80 else 4
     if len(key) not in (size, size + 4):
         raise PageDamageError("long_value", f"a key of {len(key)} bytes in a tree of long values")
-    return key[:size], len(key) == size
+    return key[:size], int.from_bytes(key[size:]) if len(key) > size else None

@@ -100,7 +100,7 @@ class _Check:
                     self._report.error(number, damage.kind, damage.sentence)
             if self._stopped:
                 return self._structure(None, self._stopped)
-            lost = DatabaseWalk(table, self._report).run()
+            lost = DatabaseWalk(table, self._report, self._page_size).run()
         return self._structure(lost, "")
 
     def _structure(self, lost: int | None, reason: str) -> Structure:

@@ -17,12 +17,14 @@ from tests.support.ese_database import (
     LEAVES,
     LOST,
     PARENT,
+    ROOT,
     SMALL,
     TABLE,
     VALUES,
     EseDatabase,
     Page,
     catalogue_node,
+    child,
     database,
     extent,
     key_of,
@@ -110,6 +112,31 @@ def forget_table(made: EseDatabase) -> None:
 
 
 OTHER = b"\x00\x00\x00\x09"
+VALUES_LEAVES = (45, 46)
+VALUE = struct.pack(">I", 1)
+
+
+def spread(made: EseDatabase, offsets: list[int]) -> None:
+    """The long value of 1,500 bytes, in pieces of 300, lies on two pages."""
+    pieces = [(VALUE + struct.pack(">I", at), b"x" * 300, 0) for at in offsets]
+    root = (VALUE, struct.pack("<II", 3, 1500), 0)
+    first, second = VALUES_LEAVES
+    flags = made.pages[VALUES].flags
+    bare = flags & ~ROOT
+    made.pages[first] = Page(10, bare, [root, *pieces[:2]], following=second)
+    made.pages[second] = Page(10, bare, pieces[2:], previous=first)
+    children = [child(pieces[2][0], first), child(b"", second)]
+    made.pages[VALUES].flags = flags & ~LEAF | PARENT
+    made.pages[VALUES].nodes = children
+    made.pages[VALUES].external = single(3, TABLE)
+
+
+def test_a_long_value_may_lie_on_several_pages(tmp_path: Path) -> None:
+    made = database()
+    spread(made, [0, 300, 600, 900, 1200])
+    result = checked(made, tmp_path)
+    assert (result.checked, result.errors) == (True, [])
+
 
 DAMAGES: dict[str, tuple[Damage, set[tuple[int, str]]]] = {
     "a leaf follows another page": (put(MIDDLE, previous=36), {(MIDDLE, "page_link")}),
@@ -189,6 +216,19 @@ DAMAGES: dict[str, tuple[Damage, set[tuple[int, str]]]] = {
     ),
     "a long value without its root": (
         drop(VALUES, 0), {(VALUES, "long_value"), (FIRST, "long_value")}
+    ),
+    "a long value of more bytes than are there": (
+        node(VALUES, 0, data=struct.pack("<II", 3, 1_000_000)), {(VALUES, "long_value")}
+    ),
+    "a long value of fewer bytes than are there": (
+        node(VALUES, 0, data=struct.pack("<II", 3, 19)), {(VALUES, "long_value")}
+    ),
+    "a long value without its pieces": (drop(VALUES, 1), {(VALUES, "long_value")}),
+    "a long value without a piece in the middle": (
+        lambda made: spread(made, [0, 300, 900, 1200]), {(VALUES_LEAVES[1], "long_value")}
+    ),
+    "a long value without its last piece": (
+        lambda made: spread(made, [0, 300, 600, 900]), {(VALUES_LEAVES[1], "long_value")}
     ),
     "a key that is no long value": (node(VALUES, 1, key=b"\0\0\0\1\0"), {(VALUES, "long_value")}),
 }  # fmt: skip
