@@ -5,7 +5,7 @@ import glob
 import math
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -93,7 +93,10 @@ def _settled(settings: Settings, folder: Path) -> Settings:
         elif isinstance(named, Exporter):
             named = _settled_exporter(named, folder)
         elif isinstance(named, Kafka):
-            named = msgspec.structs.replace(named, client=_settled_client(named.client, folder))
+            # Paths of the files that have values; librdkafka's own paths stay as they are.
+            files = {key: at for key, at in named.client.items() if key.endswith(FILE_SUFFIX)}
+            whole = {key: str(folder / at) for key, at in files.items() if isinstance(at, str)}
+            named = msgspec.structs.replace(named, client=named.client | whole)
         sources.append(named)
     return msgspec.structs.replace(
         settings, sources=sources, journal=str(folder / settings.journal)
@@ -108,14 +111,6 @@ def _settled_exporter(source: Exporter, folder: Path) -> Exporter:
         password_file = str(folder / login.password_file)
         login = msgspec.structs.replace(login, password_file=password_file)
     return msgspec.structs.replace(source, ca_file=ca_file, basic_auth=login)
-
-
-def _settled_client(client: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """With whole paths of the files that have values; librdkafka's own paths stay as they are."""
-    return {
-        key: str(folder / value) if key.endswith(FILE_SUFFIX) and isinstance(value, str) else value
-        for key, value in client.items()
-    }
 
 
 def _plain(value: Any, hint: Any) -> Any:

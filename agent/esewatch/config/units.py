@@ -85,10 +85,6 @@ def _parse_number(text: str) -> float:
     return float(text)
 
 
-def _show_number(number: float) -> float | int:
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
-
-
 def _within(
     parse: Callable[[str], Number], least: float, most: float = math.inf
 ) -> Callable[[str], Number]:
@@ -158,7 +154,11 @@ Interval = Annotated[
 ]
 Positive = Annotated[
     float,
-    Scalar("a number above 0", _within(_parse_number, math.ulp(0.0)), _show_number),
+    Scalar(
+        "a number above 0",
+        _within(_parse_number, math.ulp(0.0)),
+        lambda number: int(number) if number.is_integer() and abs(number) < 1e15 else number,
+    ),
 ]
 Count = Annotated[int, Scalar("a whole number from 0", _count, int)]
 PositiveCount = Annotated[int, Scalar("a whole number from 1", _within(_count, 1), int)]

@@ -20,7 +20,7 @@ from esewatch.fold.databases.integrity import (
 )
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.identity import database_label
-from esewatch.fold.identity.owners import instance_key, instances_on
+from esewatch.fold.identity.owners import instance_key
 from esewatch.fold.instances.engine_errors import ENGINE_ERRORS, dealt_with, open_of
 from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.state import acknowledgements as of
@@ -152,8 +152,7 @@ def acknowledge(
     beside = told(entry)
     views = views_in(folder.state, entry)
     bad = known_bad_pages(entry, views, beside.around)
-    unknown = sorted(set(pages) - {item.page for item in bad})
-    if unknown:
+    if unknown := sorted(set(pages) - {item.page for item in bad}):
         listed = ", ".join(map(str, unknown))
         raise EsewatchError(f"not a known bad page of {entry.database}: page {listed}")
     meant = [item for item in bad if not pages or item.page in pages]
@@ -162,15 +161,16 @@ def acknowledge(
     if not pages:
         if restored_bad_pages(entry, views, beside.around):
             things[of.RESTORE] = beside.around.restored
-        instance = folder.state.instances.get(instance_key(entry))
+        instances = folder.state.instances
+        instance = instances.get(instance_key(entry))
         damage = known_damage(entry, beside.damage, beside.around.mended)
         reports = sum(each.count for each in damage.values())
         things.update((of.damage(kind), each.times[-1]) for kind, each in damage.items())
-        still = open_of(instance, instances_on(folder.state, entry.computer), dealt_with(entry))
+        here = [each for place, each in instances.items() if place[0] == entry.computer]
+        still = open_of(instance, here, dealt_with(entry))
         errors = sum(count for count, _ in still.values())
         things.update((of.error(kind), last) for kind, (_, last) in still.items())
-        others = _others(entry, views, beside, instance)
-        things.update(others)
+        things |= (others := _others(entry, views, beside, instance))
     if places or things:
         folder.acknowledge(entry.computer, entry.database, places, things)
     if not pages:

@@ -70,7 +70,7 @@ CREATE TABLE position (
 """
 
 _DAMAGE = ("malformed", "not a database", "unsupported file format")
-"""Words by which SQLite tells of a damaged file."""
+"""An error of SQLite that is of a damaged file has one of these."""
 _DROPPED: Any = tuple[int, dict[str, int]]
 
 Positions = dict[str, dict[str, bytes]]

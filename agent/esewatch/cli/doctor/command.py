@@ -79,7 +79,14 @@ def print_problems(options: argparse.Namespace) -> int:
     try:
         settings = _settings(options)
     except ConfigError as error:
-        problems, looked = _wrong_lines(options.config, error), "the configuration"
+        looked = "the configuration"
+        again = f"esewatch config check --config.file {shell_word(options.config)}"
+        problems = in_order(
+            Problem(
+                problem="configuration_wrong", source=options.config, sentence=line, command=again
+            )
+            for line in str(error).splitlines()
+        )
     else:
         problems, looked = _examine(settings, options)
     for line in (json_lines if options.format == "json" else text_lines)(problems):
@@ -108,18 +115,6 @@ def _settings(options: argparse.Namespace) -> Settings:
         return within(SECONDS, lambda: load_settings(options))
     except TimeoutError as error:
         raise EsewatchError(f"{options.config}: cannot be read: {error}") from error
-
-
-def _wrong_lines(config: str, error: ConfigError) -> tuple[Problem, ...]:
-    return in_order(
-        Problem(
-            problem="configuration_wrong",
-            source=config,
-            sentence=line,
-            command=f"esewatch config check --config.file {shell_word(config)}",
-        )
-        for line in str(error).splitlines()
-    )
 
 
 class _Known(NamedTuple):

@@ -149,7 +149,16 @@ def of_files(entry: FileSource, account: Account, records: int) -> list[Problem]
     files = matching(entry)
     barred = _barred(entry, files, account)
     if barred:
-        return [_no_permission(entry, barred, account)]
+        paths = listed_names(list(dict.fromkeys(path for _, path in barred)))
+        more = ". The command is for the first of them" if len(barred) > MOST_MENDED else ""
+        return [
+            Problem(
+                problem="no_permission",
+                source=entry.name,
+                sentence=f"{account.name} may not read {paths}{more}",
+                command=granting(account, barred[:MOST_MENDED]),
+            )
+        ]
     described = _described(entry, files)
     return [
         *_absent(entry, files, records),
@@ -254,17 +263,6 @@ def _is_there(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _no_permission(entry: FileSource, barred: Sequence[Right], account: Account) -> Problem:
-    paths = list(dict.fromkeys(path for _, path in barred))
-    return Problem(
-        problem="no_permission",
-        source=entry.name,
-        sentence=f"{account.name} may not read {listed_names(paths)}"
-        + (". The command is for the first of them" if len(barred) > MOST_MENDED else ""),
-        command=granting(account, barred[:MOST_MENDED]),
-    )
 
 
 def _time_zone(entry: FileSource, files: Sequence[str], described: Described) -> Iterator[Problem]:

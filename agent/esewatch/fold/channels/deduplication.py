@@ -197,7 +197,7 @@ def claim_gaps(channel: Channel) -> int:
 def claim_gaps_of(
     source: SourceState,
     known: Mapping[tuple[str, str], Channel],
-    settled: Collection[tuple[str, str]] = (),
+    settled: Collection[tuple[str, str]],
 ) -> set[tuple[str, str]]:
     """Count the missing records in the channels of a source; return the keys of changed channels.
     `settled`: channels of which no range was read since the last call."""

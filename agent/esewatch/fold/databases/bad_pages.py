@@ -164,9 +164,7 @@ def _mark(
         ]
     for fault, rows in database.more_bad_pages.items():
         if fault not in kept:
-            page_errors.drop_pages(
-                rows, lambda page, last: first <= page <= last_page and last <= time
-            )
+            page_errors.drop_pages(rows, first, last_page, time)
     for index, (low, high, when) in enumerate(ranges):
         if (low, high) == (first, last_page):
             ranges[index] = (first, last_page, max(when, time))

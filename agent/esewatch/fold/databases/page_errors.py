@@ -11,7 +11,7 @@ none: an entry without a place stands for it, unless an event names a page of th
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -127,6 +127,8 @@ def read_pages(rows: bytes | bytearray) -> Iterator[tuple[int, float]]:
         yield row >> 32, float(row & _MOST)
 
 
-def drop_pages(rows: bytearray, is_over: Callable[[int, float], bool]) -> None:
-    kept = [row for row in array("Q", bytes(rows)) if not is_over(row >> 32, row & _MOST)]
+def drop_pages(rows: bytearray, first: int, end: int, time: float) -> None:
+    """Drop pages `first` to `end` whose last time is not after `time`."""
+    known = array("Q", bytes(rows))
+    kept = [row for row in known if row & _MOST > time or not first <= row >> 32 <= end]
     rows[:] = array("Q", kept).tobytes()

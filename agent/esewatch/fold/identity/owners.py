@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
-from esewatch.fold.state.state import Database, Instance, State
+from esewatch.fold.state.state import Database, Instance
 from esewatch.model import Event
 
 TOOLS = frozenset(
@@ -67,10 +67,6 @@ def note_process(instance: Instance, process: str) -> None:
 
 def is_server(instance: Instance) -> bool:
     return instance.process.lower().startswith(SERVERS)
-
-
-def instances_on(state: State, computer: str) -> list[Instance]:
-    return [instance for (host, _), instance in state.instances.items() if host == computer]
 
 
 def name(entry: Database, event: Event, time: float) -> bool:

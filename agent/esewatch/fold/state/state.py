@@ -59,7 +59,6 @@ EngineErrorKind = Literal[
     "failure_item",
     "corruption_item",
 ]
-Verifier = Literal["online_scan", "page_scan", "streaming_backup", "external"]
 
 BAD_KINDS: tuple[BadKind, ...] = get_args(BadKind)
 PAGE_ERROR_KINDS: tuple[PageErrorKind, ...] = get_args(PageErrorKind)
