@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.findings.scan_collisions import NAMED, colliding_scans, scans_in
 from esewatch.config import DatabaseRule, Settings, default_settings
 from esewatch.expose.pages.overview import DatabaseFigures, overview
@@ -50,7 +49,7 @@ SAME = settings_of({"a": "lun7", "b": "lun7", "c": "lun7"})
 
 
 def names(state: State, settings: Settings = SAME) -> dict[str, tuple[str, ...]]:
-    found = colliding_scans(scans_in(state, settings, stale_seconds), NOW)
+    found = colliding_scans(scans_in(state, settings), NOW)
     return {database[3]: others for (_, database), others in found.items()}
 
 

@@ -23,7 +23,6 @@ from esewatch.advice.base.finding import (
     server_notices,
     unexplained_error,
 )
-from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.findings.backups import (
     Kept,
     missing_backups,
@@ -348,7 +347,7 @@ def _staggered(
 ) -> _Staggered:
     """Colliding scans, and a schedule that separates them. A schedule is for devices on which scans
     collided: elsewhere nothing needs to change."""
-    scans = [each for each in scans_in(state, settings, stale_seconds) if each.key in known]
+    scans = [each for each in scans_in(state, settings) if each.key in known]
     tasks: dict[DatabaseKey, Mapping[str, TaskView]] = {}
 
     def passes(key: DatabaseKey) -> Sequence[Pass]:
@@ -384,7 +383,6 @@ def _plans(
             Candidate(
                 key=each.key,
                 disks=each.disks,
-                model=known[each.key].model,
                 window=known[each.key].window,
                 defragmented=bool(defrag.passes or defrag.current),
                 verified=last.time if last is not None else None,

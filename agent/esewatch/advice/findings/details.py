@@ -266,27 +266,24 @@ def lone_instances(
         if computers is not None and computer not in computers:
             continue
         failed = standing_failures(state, (computer, name), failing.get((computer, name), ()))
+        sets: list[BackupSet] = []
         if (computer, name) in known:
-            if bad := tuple(_of_pages(failed, logical(failed), (), now)):
-                found.append(
-                    LoneInstance(
-                        computer=computer, ese_instance=instance.ese_instance, sets=(), findings=bad
-                    )
-                )
-            continue
-        host = state.hosts.get(computer)
-        on_computer = host.backup_sets if host is not None else ()
-        sets = [each for each in on_computer if each.ese_instance == name]
-        told = slow.get(computer) if sets else None
-        slowing = (told.finding,) if told is not None and name in told.instances else ()
-        errors = tuple(_errors(state, instance, failed, now, beside_databases=computer in watched))
-        if sets or errors:
+            findings = tuple(_of_pages(failed, logical(failed), (), now))
+        else:
+            host, beside = state.hosts.get(computer), computer in watched
+            on_computer = host.backup_sets if host is not None else ()
+            sets = [each for each in on_computer if each.ese_instance == name]
+            told = slow.get(computer) if sets else None
+            slowing = (told.finding,) if told is not None and name in told.instances else ()
+            errors = _errors(state, instance, failed, now, beside_databases=beside)
+            findings = ranked((*errors, *slowing), watched=True)
+        if sets or findings:
             found.append(
                 LoneInstance(
                     computer=computer,
                     ese_instance=instance.ese_instance,
                     sets=sets,
-                    findings=ranked((*errors, *slowing), watched=True),
+                    findings=findings,
                 )
             )
     return found

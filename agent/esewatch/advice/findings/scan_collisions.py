@@ -17,7 +17,8 @@ from typing import NamedTuple
 import msgspec
 
 from esewatch.advice.base.finding import Finding, counted, scans_collide, scans_do_not_fit
-from esewatch.advice.history.copies import Model, maintenance_model
+from esewatch.advice.base.time_at_work import stale_seconds
+from esewatch.advice.history.copies import maintenance_model
 from esewatch.config import Settings, Window
 from esewatch.config.calendar import next_opening
 from esewatch.fold.identity.identity import database_name, device_of
@@ -25,7 +26,7 @@ from esewatch.fold.passes.runs import SCANS, Run, runs
 from esewatch.fold.passes.stops import life_of, stops_in
 from esewatch.fold.passes.transitions import unpack
 from esewatch.fold.state.database_state import DatabaseKey
-from esewatch.fold.state.state import Database, Pass, State
+from esewatch.fold.state.state import Pass, State
 
 SHARE = 0.25
 """Share of the shorter run: runs that only touch at their ends are no collision."""
@@ -80,11 +81,8 @@ class Loss(NamedTuple):
     sentence: str
 
 
-def scans_in(
-    state: State, settings: Settings, stale_seconds: Callable[[Database, Settings], float]
-) -> list[Scans]:
-    """The databases that can be moved and share known disks with another of them. `stale_seconds`
-    gives the seconds after which an open run of a database is taken to be over."""
+def scans_in(state: State, settings: Settings) -> list[Scans]:
+    """The databases that can be moved and share known disks with another of them."""
     where = _disks(state, settings)
     shared = {disks for disks, count in Counter(where.values()).items() if count > 1}
     found = []
@@ -374,9 +372,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A database to be scanned. Times are epoch seconds."""
 
     key: DatabaseKey
-    disks: Disks | None
-    """None when its device is not known: then nothing is advised."""
-    model: Model
+    disks: Disks
     window: Window | None
     defragmented: bool
     """Online defragmentation runs in them: the first half of each opening is its (P1)."""
@@ -406,12 +402,11 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedules(candidates: Iterable[Candidate], now: float) -> list[Schedule]:
-    """A schedule for each device with two or more databases whose windows can be moved. Of
-    databases with the same window none starts before one that was verified earlier."""
+    """A schedule for each device with two or more of them. Of databases with the same window none
+    starts before one that was verified earlier."""
     groups: dict[Disks, list[Candidate]] = {}
     for each in candidates:
-        if each.disks is not None and each.model == "window":
-            groups.setdefault(each.disks, []).append(each)
+        groups.setdefault(each.disks, []).append(each)
     calendar = _Calendar(now)
     return [_schedule(group, calendar) for _, group in sorted(groups.items()) if len(group) > 1]
 

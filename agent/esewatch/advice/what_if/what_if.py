@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from esewatch.advice.base.finding import counted, span
-from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.findings.scan_collisions import Loss, scans_in, throughput_lost
 from esewatch.advice.forecast.forecast import MOST_NIGHTS, PredictionInterval, simulate_passes
 from esewatch.advice.forecast.window_usage import Pattern, Rhythm, WorkNight, pattern
@@ -320,7 +319,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 def what_ifs(
     state: State, settings: Settings, change: WhatIfChange, now: float
 ) -> dict[DatabaseKey, WhatIf]:
-    scans = scans_in(state, settings, stale_seconds)
+    scans = scans_in(state, settings)
     passes = {
         each.key: views_in(state, state.databases[each.key])["checksum"].passes for each in scans
     }

@@ -37,16 +37,7 @@ def defrag_ratio(instance: Instance | None, policy: Policy) -> Ratio:
         missing = "Online Defrag Pages Read/sec and Pages Freed/sec are not both in the input"
         return Ratio(verdict="none", sentence=f"no verdict: the counters {missing}")
     read, freed = round(totals[PAGES_READ]), round(totals[PAGES_FREED])
-    value = read / freed if freed > 0 else None
-    verdict, sentence = _judge(read, value, policy)
-    return Ratio(
-        verdict=verdict,
-        sentence=sentence,
-        pages_read=read,
-        pages_freed=freed,
-        value=value,
-        shown=_shown(value, policy),
-    )
+    return _of_pages(read, freed, read / freed if freed > 0 else None, policy)
 
 
 def judged_ratio(instance: Instance | None, policy: Policy, window: WindowAdvice) -> Ratio:
@@ -62,20 +53,22 @@ def judged_ratio(instance: Instance | None, policy: Policy, window: WindowAdvice
         sentence = f"no verdict: {found.missing[0]}".removesuffix(".")
         return msgspec.structs.replace(counted, verdict="none", sentence=sentence, value=None)
     read, freed = round(found.pages_read), round(found.pages_freed)
-    verdict, sentence = _judge(read, found.ratio, policy)
+    return _of_pages(read, freed, found.ratio, policy, days=found.days)
+
+
+def _of_pages(
+    read: int, freed: int, value: float | None, policy: Policy, *, days: float | None = None
+) -> Ratio:
+    verdict, sentence = _judge(read, value, policy)
     return Ratio(
         verdict=verdict,
         sentence=sentence,
         pages_read=read,
         pages_freed=freed,
-        value=found.ratio,
-        shown=_shown(found.ratio, policy),
-        days=found.days,
+        value=value,
+        shown=ratio_text(value, policy, ".4g") if value is not None else "",
+        days=days,
     )
-
-
-def _shown(value: float | None, policy: Policy) -> str:
-    return ratio_text(value, policy, ".4g") if value is not None else ""
 
 
 def _judge(read: int, value: float | None, policy: Policy) -> tuple[Verdict, str]:
