@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from esewatch.sources.kafka.brokers import library
+from esewatch.sources.kafka.brokers import client_module
 from tests.support.certificates import Pair
 from tests.support.patience import PATIENCE
 from tests.support.ports import free_port
@@ -174,7 +174,7 @@ class Broker:
 
     def add_user(self, name: str, password: str) -> None:
         """Who may log in by SCRAM-SHA-512."""
-        kafka = library().admin
+        kafka = client_module().admin
         scram = kafka.ScramCredentialInfo(kafka.ScramMechanism.SCRAM_SHA_512, 4096)
         user = kafka.UserScramCredentialUpsertion(name, scram, password.encode())
         admin = self.admin()

@@ -21,10 +21,8 @@ _HOUR_24 = re.compile(r"[\dW-]{8,10}.24")
 
 
 def iso_time(text: str) -> datetime:
-    """The time that an ISO 8601 text tells; ValueError if it tells none.
-
-    The hour 24 is none: Python reads it from 3.14 on alone.
-    """
+    """The time that an ISO 8601 text tells; ValueError if it tells none. The hour 24 is none:
+    Python reads it from 3.14 on alone."""
     if _HOUR_24.match(text):
         raise ValueError(f"the hour of {text!r} is not 0 to 23")
     return datetime.fromisoformat(text)
@@ -63,12 +61,10 @@ def _read(parts: tuple[str, str, str], order: DateOrder) -> date | None:
 
 
 def parse_short_date(text: str, order: DateOrder | None = None) -> date | None:
-    """The date at the start of `text` (a time may follow), None when it is not certain.
-
-    Certain is a date that only one order of its parts allows, with a year of four
-    digits, or that `order` reads. A date that `order` cannot read but that is
-    certain by itself is taken as it is. Years from 1990 to 2100.
-    """
+    """The date at the start of `text` (a time may follow), None when it is not certain. Certain is
+    a date that only one order of its parts allows, with a year of four digits, or that `order`
+    reads. A date that `order` cannot read but that is certain by itself is taken as it is. Years
+    from 1990 to 2100."""
     return _parse(text, order) if len(text) <= _LONGEST else None
 
 

@@ -80,10 +80,8 @@ def parse_instance(text: str) -> str:
 
 
 def parse_int(text: str) -> int | None:
-    """A decimal integer, perhaps grouped, perhaps with its hex form behind; or hex alone.
-
-    None when it is neither or does not fit 64 bits.
-    """
+    """A decimal integer, perhaps grouped, perhaps with its hex form behind; or hex alone. None when
+    it is neither or does not fit 64 bits."""
     if len(text) <= _SURE_DIGITS and text.isdecimal():
         return int(text)
     return _kept_int(text) if len(text) <= _LONGEST_REPEATED else _int(text)
@@ -120,11 +118,8 @@ def _parse_hex(text: str) -> int | None:
 
 
 def parse_count(text: str) -> int | None:
-    """A non-negative integer.
-
-    Some engines print 64-bit counts with a 32-bit format: a small negative number is
-    taken as the smallest count that prints so.
-    """
+    """A non-negative integer. Some engines print 64-bit counts with a 32-bit format: a small
+    negative number is taken as the smallest count that prints so."""
     value = parse_int(text)
     if value is None or value >= 0:
         return value
@@ -265,10 +260,8 @@ _PAGE_SIZES = frozenset({2048, 4096, 8192, 16384, 32768})
 
 
 def add_page_number(fields: Fields) -> None:
-    """Page number from offset and page size where the event names none (474 of Exchange 2003).
-
-    Page p lies at (p + 1) x page size; the two header pages have no number.
-    """
+    """Page number from offset and page size where the event names none (474 of Exchange 2003). Page
+    p lies at (p + 1) x page size; the two header pages have no number."""
     if "page_number" in fields:
         return
     offset, size = fields.get("offset"), fields.get("bytes")

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,11 +47,9 @@ _BINARIES: tuple[tuple[int, bytes, str], ...] = (
 
 
 def expand(paths: Sequence[str]) -> list[str]:
-    """Files named by `paths`: files, folders (with all below), and globs, without repetition.
-
-    A path that names nothing, and a folder without a file or without access, is kept: opening it
-    reports the error.
-    """
+    """Files named by `paths`: files, folders (with all below), and globs, without repetition. A
+    path that names nothing, and a folder without a file or without access, is kept: opening it
+    reports the error."""
     files: dict[str, None] = {}
     for path in paths:
         is_pattern = glob.has_magic(path) and not os.path.exists(path)  # noqa: PTH110 - never raises
@@ -138,12 +136,9 @@ def open_inputs(
     ese_only: bool = True,
     kinds: Collection[str] = (),
 ) -> Opened:
-    """One source for each kind of input among these files.
-
-    A source that reads several files is named by its kind, one that reads a single
-    file by its path. `ese_only` leaves counters out that feed no metric. `kinds`: those
-    that are asked for; empty for all.
-    """
+    """One source for each kind of input among these files. A source that reads several files is
+    named by its kind, one that reads a single file by its path. `ese_only` leaves counters out that
+    feed no metric. `kinds`: those that are asked for; empty for all."""
     settings = Settings(providers=list(providers))
     wanted = RecordSelection(companions=companions, ese_only=ese_only)
     told = {"computer": computer, "timezone": timezone, "date_order": date_order}
@@ -162,17 +157,13 @@ def open_inputs(
     opened = Opened([], errors, [])
     for kind, files in by_kind.items():
         name = files[0] if len(files) == 1 else kind
-        entry = _entry(kind, name, files, told)
+        settings_of = SETTINGS_OF[kind]
+        known = {key: value for key, value in told.items() if key in settings_of.__struct_fields__}
+        escaped = [glob.escape(file) for file in files]
+        entry: Any = settings_of(type=kind, name=name, paths=escaped, **known)
         try:
             opened.sources.append(build_source(entry, settings, wanted))
             opened.files.append(files)
         except SourceError as error:
             errors.append(error)
     return opened
-
-
-def _entry(kind: str, name: str, files: Sequence[str], told: Mapping[str, Any]) -> Any:
-    settings = SETTINGS_OF[kind]
-    known = {key: value for key, value in told.items() if key in settings.__struct_fields__}
-    paths = [glob.escape(file) for file in files]
-    return settings(type=kind, name=name, paths=paths, **known)

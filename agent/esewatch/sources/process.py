@@ -21,13 +21,10 @@ _LONGEST_PAUSE: Final = 300.0
 
 
 class Child:
-    """A running program. A full buffer blocks it until `read` makes room.
-
-    `program` is its name (or a path, or an interpreter and a script), `arguments` go
-    to it as they are, without a shell. `given` is what its standard input begins with; that
-    stays open then until `close`, or until this process ends, however it does. Raises SourceError
-    when it cannot be started.
-    """
+    """A running program. A full buffer blocks it until `read` makes room. `program` is its name (or
+    a path, or an interpreter and a script), `arguments` go to it as they are, without a shell.
+    `given` is what its standard input begins with; that stays open then until `close`, or until
+    this process ends, however it does. Raises SourceError when it cannot be started."""
 
     def __init__(
         self, program: Sequence[str], arguments: Sequence[str], given: bytes | None = None

@@ -345,7 +345,7 @@ def test_what_lies_beyond_the_largest_possible_log_is_told(tmp_path: Path) -> No
     with path.open("r+b") as file:
         file.truncate(5 << 30)
     found = evtx_source.plan(str(path), evtx_source.EvtxFileState())
-    assert len(found.chunks) == 65_535
+    assert len(found.numbers) == 65_535
     assert found.problem is not None
     assert str(found.problem).endswith(
         "offset 4294905856: the rest is left out: an event log has at most 65535 chunks"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from esewatch.config import Kafka, Settings
-from esewatch.sources.kafka.brokers import library
+from esewatch.sources.kafka.brokers import client_module
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.registry import build_source
 
@@ -26,7 +26,7 @@ class FakeTopics:
         return False
 
     def of(self, number: int) -> list[Any]:
-        return [library().TopicPartition("t", number)]
+        return [client_module().TopicPartition("t", number)]
 
 
 class FakeConsumer:
@@ -63,7 +63,7 @@ def source_of(folder: Path, consumer: FakeConsumer, **settings: Any) -> KafkaSou
 
 def assign(source: KafkaSource, *numbers: int) -> None:
     """The group gives it these partitions."""
-    found = [library().TopicPartition("t", number) for number in numbers]
+    found = [client_module().TopicPartition("t", number) for number in numbers]
     source._assigned(source._consumer, found)
 
 
@@ -99,7 +99,7 @@ class FakeMessage:
 
 def at_end(*numbers: int) -> list[Any]:
     """What the consumer gives at the end of these partitions."""
-    errors = library().KafkaError
+    errors = client_module().KafkaError
     return [FakeMessage(number, 0, b"", error=errors(errors._PARTITION_EOF)) for number in numbers]
 
 
@@ -133,4 +133,4 @@ class EmptyConsumer:
 def without_brokers() -> Any:
     """The library, its changelogs empty."""
     own = {"Producer": FakeProducer, "Consumer": EmptyConsumer}
-    return SimpleNamespace(**(vars(library()) | own))
+    return SimpleNamespace(**(vars(client_module()) | own))

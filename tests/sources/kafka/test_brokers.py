@@ -11,7 +11,7 @@ from esewatch.config import Kafka, Settings
 from esewatch.config.files import load
 from esewatch.model import ConfigError, SourceError
 from esewatch.sources.kafka import brokers
-from esewatch.sources.kafka.brokers import Topics, library, of_consumer, shared
+from esewatch.sources.kafka.brokers import Topics, client_module, of_consumer, shared
 from esewatch.sources.registry import build_source
 
 
@@ -126,7 +126,9 @@ def test_a_changelog_that_was_made_anew_is_another_one(
 ) -> None:
     admin = FakeAdmin()
     own = {"TopicCollection": list, "admin": SimpleNamespace(AdminClient=lambda _: admin)}
-    monkeypatch.setattr(brokers, "library", lambda: SimpleNamespace(**(vars(library()) | own)))
+    monkeypatch.setattr(
+        brokers, "client_module", lambda: SimpleNamespace(**(vars(client_module()) | own))
+    )
     found = Topics(ENTRY)
     assert not found.look()
 

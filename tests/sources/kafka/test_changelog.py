@@ -9,7 +9,7 @@ import pytest
 
 from esewatch.config import Kafka
 from esewatch.model import SourceError
-from esewatch.sources.kafka.brokers import library
+from esewatch.sources.kafka.brokers import client_module
 from esewatch.sources.kafka.changelog import BehindError, Changelog, FencedError
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from tests.e2e.harness import wait_for
@@ -280,7 +280,7 @@ def test_a_producer_that_was_fenced_says_so_whichever_call_meets_it(
     broker: Broker, topic: str
 ) -> None:
     """The brokers tell it while rows are handed over: the next row is refused without a word."""
-    kafka = library()
+    kafka = client_module()
     entry = Kafka(
         type="kafka",
         name="fleet",

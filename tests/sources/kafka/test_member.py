@@ -13,7 +13,7 @@ from esewatch.fold.folder import Folder
 from esewatch.journal import Journal
 from esewatch.model import JournalError, SourceError
 from esewatch.sources.kafka import changelog
-from esewatch.sources.kafka.brokers import CutOffError, library
+from esewatch.sources.kafka.brokers import CutOffError, client_module
 from esewatch.sources.kafka.kafka_source import KafkaSource
 from esewatch.sources.log_limiter import LINES
 from tests.sources.kafka.fake_group import (
@@ -29,7 +29,7 @@ from tests.sources.kafka.test_kafka_source import logged
 
 
 def test_a_consumer_that_was_fenced_while_no_broker_answered_is_left(tmp_path: Path) -> None:
-    errors = library().KafkaError
+    errors = client_module().KafkaError
 
     def fenced() -> None:
         source._trouble(errors(errors._ALL_BROKERS_DOWN, "down"))
@@ -47,10 +47,10 @@ def test_a_consumer_that_was_fenced_while_no_broker_answered_is_left(tmp_path: P
 def test_a_partition_that_could_not_be_opened_while_no_broker_answered_is_asked_for_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    errors = library().KafkaError
+    errors = client_module().KafkaError
 
     def refuse(*_: object) -> None:
-        raise library().KafkaException(errors(errors._TIMED_OUT, "watermarks time out"))
+        raise client_module().KafkaException(errors(errors._TIMED_OUT, "watermarks time out"))
 
     def step() -> None:
         source._trouble(errors(errors._ALL_BROKERS_DOWN, "down"))
@@ -67,7 +67,7 @@ def test_a_partition_that_could_not_be_opened_while_no_broker_answered_is_asked_
 
 
 def test_while_no_broker_answers_the_consumer_and_the_partitions_stay(tmp_path: Path) -> None:
-    errors = library().KafkaError
+    errors = client_module().KafkaError
     consumer = FakeConsumer(lambda: source._trouble(errors(errors._ALL_BROKERS_DOWN, "down")))
     source = source_of(tmp_path, consumer)
     assign(source, 0)
@@ -143,13 +143,13 @@ def refuse(*_: object) -> None:
 
 def fenced(folder: Path, monkeypatch: pytest.MonkeyPatch, **client: str) -> KafkaSource:
     """A member of two partitions whose changelog of partition 0 has refused it."""
-    monkeypatch.setattr(changelog, "library", without_brokers)
+    monkeypatch.setattr(changelog, "client_module", without_brokers)
     consumer = FakeConsumer(lambda: assign(source, 0, 1))
     source = source_of(folder, consumer, changelog="state", client=client)
     list(source.poll())
     list(source.poll())  # commits what opening them has changed
-    errors = library().KafkaError
-    refused = library().KafkaException(errors(errors.INVALID_PRODUCER_EPOCH, "epoch", True))
+    errors = client_module().KafkaError
+    refused = client_module().KafkaException(errors(errors.INVALID_PRODUCER_EPOCH, "epoch", True))
     producer = source._partitions[0]._changelog._producer  # type: ignore[union-attr]
     producer.error = refused
     consumer.steps = [lambda: [FakeMessage(0, 0, logged("EX01", 1)[1])]]
@@ -278,7 +278,7 @@ def test_a_partition_whose_changelog_is_anothers_holds_up_no_other(
     def brokers() -> Any:
         return SimpleNamespace(**(vars(without_brokers()) | {"Consumer": Foreign}))
 
-    monkeypatch.setattr(changelog, "library", brokers)
+    monkeypatch.setattr(changelog, "client_module", brokers)
     source = source_of(tmp_path, FakeConsumer(lambda: assign(source, 0, 1)), changelog="state")
 
     with pytest.raises(SourceError, match="state has messages that are not from a changelog"):

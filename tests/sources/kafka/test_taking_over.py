@@ -17,7 +17,7 @@ ENTRY = Kafka(type="kafka", name="fleet", brokers=["x:1"], topics=["t"])
 
 @pytest.fixture(autouse=True)
 def _brokers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changelog, "library", without_brokers)
+    monkeypatch.setattr(changelog, "client_module", without_brokers)
 
 
 def opened(journal: Path, changelog: Changelog | None = None) -> Partition:

@@ -42,7 +42,7 @@ from esewatch.expose.pages.overview import overview
 from esewatch.expose.pages.problems.problem import Problem, ProblemName, in_order
 from esewatch.fold.state.state import State
 from esewatch.model import ConfigError, EsewatchError, JournalError, SourceError
-from esewatch.sources.kafka.brokers import library
+from esewatch.sources.kafka.brokers import client_module
 from esewatch.sources.kafka.partition import every_journal
 
 SECONDS = 10.0
@@ -265,7 +265,7 @@ def _files(
 
 def _of_kafka(entry: Kafka) -> list[Problem]:
     try:
-        library()
+        client_module()
     except SourceError as error:
         # The packages of systems have none: docs/kafka.md says what to do there.
         has_pip = importlib.util.find_spec("pip") is not None

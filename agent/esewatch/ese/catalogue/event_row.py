@@ -46,13 +46,10 @@ class Param(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """One event of the catalogue.
-
-    `phrases` are lower-case pieces of the rendered English text that all must be
-    there. `level` is the severity used when the input names none. `constants` are
-    fields that follow from the id alone. `page_error` marks the events that name a
-    bad page by offset. `raised` is False for ids that only older engines log.
-    """
+    """One event of the catalogue. `phrases` are lower-case pieces of the rendered English text that
+    all must be there. `level` is the severity used when the input names none. `constants` are
+    fields that follow from the id alone. `page_error` marks the events that name a bad page by
+    offset. `raised` is False for ids that only older engines log."""
 
     event_id: int
     symbol: str

@@ -47,11 +47,9 @@ Decoder = Callable[[CompanionText], CompanionFound | None]
 
 
 class Companion(NamedTuple):
-    """One event of another provider.
-
-    `event_id` is None where the words tell it, whatever the id. `source` is the address of
-    the public page that describes the event, with a word on what else is needed.
-    """
+    """One event of another provider. `event_id` is None where the words tell it, whatever the id.
+    `source` is the address of the public page that describes the event, with a word on what else is
+    needed."""
 
     event_id: int | None
     provider: str

@@ -70,11 +70,9 @@ def _overlap(told: CompanionText) -> CompanionFound:
 
 
 class _Message:
-    """Reads the strings of a published message of the replication service, or its words.
-
-    `pattern` has a group for each of `names` in the order of the words; `names` stand in the
-    order of the strings. `copy` is the copy; `error` a number, else no field.
-    """
+    """Reads the strings of a published message of the replication service, or its words. `pattern`
+    has a group for each of `names` in the order of the words; `names` stand in the order of the
+    strings. `copy` is the copy; `error` a number, else no field."""
 
     def __init__(self, names: tuple[str, ...], pattern: str) -> None:
         self._names = names

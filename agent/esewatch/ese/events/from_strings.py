@@ -100,11 +100,9 @@ class _Head(NamedTuple):
 
 
 def _head(strings: Strings) -> _Head | None:
-    """Process and instance; None if these are not the strings of an event.
-
-    Some collectors drop empty strings: a third string without the colon that `%3`
-    always ends in is already the first parameter.
-    """
+    """Process and instance; None if these are not the strings of an event. Some collectors drop
+    empty strings: a third string without the colon that `%3` always ends in is already the first
+    parameter."""
     if len(strings) < 2:
         return None
     who = parse_process(strings[1])
@@ -180,12 +178,9 @@ def logged_process(
 def event_from_strings(
     raw: RawEvent, extra_providers: Strings = (), date_order: DateOrder | None = None
 ) -> Event | None:
-    """The event of the strings and the id of `raw`; None if not from ESE.
-
-    An unknown id of an ESE provider keeps its strings and has no fields. Without `level` the event
-    has the severity of the catalogue. Companions of other providers (semantics.md 4) come out with
-    `companion` set.
-    """
+    """The event of the strings and the id of `raw`; None if not from ESE. An unknown id of an ESE
+    provider keeps its strings and has no fields. Without `level` the event has the severity of the
+    catalogue. Companions of other providers (semantics.md 4) come out with `companion` set."""
     provider, event_id, strings = raw.provider, raw.event_id, raw.strings
     assert event_id is not None
     key = (provider, event_id, strings[:3], extra_providers)

@@ -245,20 +245,8 @@ def _told(given: int | None, process: _Process, rest: str, order: DateOrder | No
     if found is not None and process and whole and _OPENERS.match(begun):
         remember(event_id, rest, instance, len(rest) - len(message), places)
     values = [(finder, bare[start:end]) for finder, start, end in places]
-    return _Told(
-        instance,
-        message,
-        event_id,
-        found is not None,
-        *english.fields_of_values(event_id, values, order),
-    )
-
-
-def _row(provider: str, told: _Told) -> EventRow | None:
-    """The event of the id, None where the words are those of another one."""
-    if not told.known and english.find_phrase(told.message) not in (None, told.event_id):
-        return None
-    return row_of(provider, told.event_id)
+    database, fields = english.fields_of_values(event_id, values, order)
+    return _Told(instance, message, event_id, found is not None, database, fields)
 
 
 def _fields(told: _Told) -> tuple[str, Fields]:
@@ -327,12 +315,10 @@ def event_in_frame(
 def event_from_text(
     raw: RawEvent, extra_providers: tuple[str, ...] = (), date_order: DateOrder | None = None
 ) -> Event | None:
-    """The event that the rendered text of `raw` shows; None if it is not from ESE.
-
-    Without an id the key phrases tell it. Without a provider prefix and phrases must agree with the
-    id; it is then the usual one of the process. Strings that stand for a missing description are
-    decoded. Words that are not those of the event: `strings == (message,)`.
-    """
+    """The event that the rendered text of `raw` shows; None if it is not from ESE. Without an id
+    the key phrases tell it. Without a provider prefix and phrases must agree with the id; it is
+    then the usual one of the process. Strings that stand for a missing description are decoded.
+    Words that are not those of the event: `strings == (message,)`."""
     text = _joined(raw.message[: english.LONGEST_TEXT])
     if raw.provider and not is_ese_provider(raw.provider, extra_providers):
         return companion_event(raw, (), text)
@@ -345,7 +331,9 @@ def event_from_text(
     told = _told(raw.event_id, process, rest, date_order)
     if told is None or not (raw.provider or (process.process and told.known)):
         return None
-    row = _row(raw.provider, told)
+    row = row_of(raw.provider, told.event_id)
+    if not told.known and english.find_phrase(told.message) not in (None, told.event_id):
+        row = None  # the words are those of another event
     database, fields = _fields(told) if row else ("", {})
     return Event(
         told.event_id, raw.provider or _guessed_provider(process.process, told.instance), raw.time,

@@ -192,10 +192,8 @@ def is_unexplained(
     extra_providers: Sequence[str] = (),
 ) -> bool:
     """True if this is an error of an ESE provider that nothing uses and that is not harmless.
-
-    Without `level` the table's counts, and an id that is not in it is no error. A provider of
-    its own table (`ESE BACKUP`) shares nothing but numbers: all its errors are unexplained.
-    """
+    Without `level` the table's counts, and an id that is not in it is no error. A provider of its
+    own table (`ESE BACKUP`) shares nothing but numbers: all its errors are unexplained."""
     if not is_ese_provider(provider, extra_providers):
         return False
     own = has_own_messages(provider)

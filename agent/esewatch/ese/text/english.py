@@ -83,12 +83,10 @@ def _by_head(folded_text: str) -> int | None:
 
 
 def find_phrase(text: str) -> int | None:
-    """The id of the event whose key phrases the English text has, None if of no event.
-
-    The text may be wrapped anywhere between words and cut (`...`) at its end. The
-    same words of two generations are told apart only where the text goes that far:
-    721 and 732 begin alike, as do 735 and 737; the first of each pair is 721 and 737.
-    """
+    """The id of the event whose key phrases the English text has, None if of no event. The text may
+    be wrapped anywhere between words and cut (`...`) at its end. The same words of two generations
+    are told apart only where the text goes that far: 721 and 732 begin alike, as do 735 and 737;
+    the first of each pair is 721 and 737."""
     bare, whole = uncut(text[:LONGEST_TEXT])
     words = folded(bare)
     index, wordless = _by_word()
@@ -134,11 +132,9 @@ _LONGEST_NUMBER = 64
 
 
 class _Labelled(NamedTuple):
-    """A label with its number behind (`Pages seen: 5`) or before it (`5 pages seen`).
-
-    The words are looked for first, which is fast. The first form goes first: in a list
-    of that form the second misreads.
-    """
+    """A label with its number behind (`Pages seen: 5`) or before it (`5 pages seen`). The words are
+    looked for first, which is fast. The first form goes first: in a list of that form the second
+    misreads."""
 
     words: re.Pattern[str]
     alone: re.Pattern[str]

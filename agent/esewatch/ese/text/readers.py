@@ -76,21 +76,19 @@ def recalled(event_id: int, text: str, date_order: DateOrder | None = None) -> R
         if match is None:
             continue
         known = reader.known.get(match.group(*reader.free))
-        if known is None and (known := _like_known(reader, match)) is None:
-            continue
+        if known is None:
+            # The free pieces may differ from known ones in their codes alone.
+            known = reader.known.get(_uncoded(match, reader))
+            if known is None:
+                continue
+            if known[1]:
+                named = ((finder, match[group + 1]) for finder, group in reader.steps)
+                known = known[0], database_of(named)
         fields = reader.fields(match.groups(), date_order)
         if reader.page_error:
             add_page_number(fields)
         return known[0], match.end(1), known[1], fields
     return None
-
-
-def _like_known(reader: _Reader, match: re.Match[str]) -> tuple[str, str] | None:
-    """Instance and database where the free pieces differ from known ones in their codes."""
-    known = reader.known.get(_uncoded(match, reader))
-    if known is None or not known[1]:
-        return known
-    return known[0], database_of((finder, match[group + 1]) for finder, group in reader.steps)
 
 
 def _uncoded(match: re.Match[str], reader: _Reader) -> object:

@@ -64,11 +64,9 @@ def quoted_paths(text: str) -> list[str]:
 
 
 def named_database(event_id: int, text: str, *, whole: bool) -> str:
-    """The database of an event whose row has one, empty where the text does not show it.
-
-    Of several paths the first is taken only where the path is the event's first parameter.
-    `whole`: the text is not cut.
-    """
+    """The database of an event whose row has one, empty where the text does not show it. Of several
+    paths the first is taken only where the path is the event's first parameter. `whole`: the text
+    is not cut."""
     params = CATALOGUE[event_id].params if event_id in CATALOGUE else ()
     if not any(param.kind in (Kind.DATABASE, Kind.FILE) for param in params):
         return ""
@@ -111,11 +109,9 @@ def _add_pages(event_id: int, fields: Fields, pages: list[int]) -> None:
 
 
 def fields_of_shapes(event_id: int, text: str, known: Fields) -> tuple[str, Fields]:
-    """Database and fields that the shapes give, added to the `known` fields.
-
-    A page is a number that is neither offset nor size nor error: its hexadecimal
-    form has no leading zeros to 8 or 16 digits.
-    """
+    """Database and fields that the shapes give, added to the `known` fields. A page is a number
+    that is neither offset nor size nor error: its hexadecimal form has no leading zeros to 8 or 16
+    digits."""
     row = CATALOGUE[event_id]
     names = {param.name for param in row.params}
     fields: Fields = dict(known)

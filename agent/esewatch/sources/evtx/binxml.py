@@ -27,7 +27,6 @@ FILETIME: Final = 0x11
 BINXML: Final = 0x21
 STRINGS: Final = 0x81
 _ARRAY: Final = 0x80
-_BINARY: Final = 0x0E
 _SID: Final = 0x13
 _1970: Final = 11_644_473_600_000_000
 """Microseconds from 1601, where file times begin, to 1970."""
@@ -237,11 +236,9 @@ class Names(dict[int, str]):
 
 
 class BinXmlParser:
-    """Reads BinXML from `at` on. Raises ValueError or struct.error where it is none.
-
-    Every step goes forward, so the work is in proportion to the bytes. Elements of a
-    template say on which slot they depend, which takes two bytes; those of a record do not.
-    """
+    """Reads BinXML from `at` on. Raises ValueError or struct.error where it is none. Every step
+    goes forward, so the work is in proportion to the bytes. Elements of a template say on which
+    slot they depend, which takes two bytes; those of a record do not."""
 
     def __init__(self, data: bytes, names: Names, at: int, *, in_template: bool = False) -> None:
         self.at = at

@@ -52,12 +52,9 @@ class Record(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """One chunk and its records.
-
-    `problem` is empty when checksums (or, in logs without them, the chain of records)
-    prove the chunk whole; otherwise it says what is wrong, and `first`, `last` and
-    `records` are those of the records found.
-    """
+    """One chunk and its records. `problem` is empty when checksums (or, in logs without them, the
+    chain of records) prove the chunk whole; otherwise it says what is wrong, and `first`, `last`
+    and `records` are those of the records found."""
 
     data: bytes
     """64 KiB, zeroes where the file ends before."""
@@ -99,11 +96,9 @@ def frame_offset(header: bytes) -> int:
 
 
 def digest(header: bytes, frame: bytes, available: int) -> bytes:
-    """Fingerprint of a chunk: while it stays the same, so do the chunk's records.
-
-    Made of its header (ids, checksum of the records), the 16 bytes at `frame_offset` and the number
-    of bytes the file has of it.
-    """
+    """Fingerprint of a chunk: while it stays the same, so do the chunk's records. Made of its
+    header (ids, checksum of the records), the 16 bytes at `frame_offset` and the number of bytes
+    the file has of it."""
     content = header + frame + available.to_bytes(4, "little")
     return hashlib.blake2b(content, digest_size=DIGEST_BYTES).digest()
 
@@ -121,10 +116,8 @@ def digest_of_damaged(data: bytes) -> bytes:
 
 
 def may_grow_unseen(data: bytes) -> bool:
-    """Does a record stand behind the end the header knows?
-
-    Then more may follow without a new header, and the fingerprint does not tell.
-    """
+    """Does a record stand behind the end the header knows? Then more may follow without a new
+    header, and the fingerprint does not tell."""
     return data.startswith(RECORD_MAGIC, frame_offset(data[:CHUNK_HEADER_BYTES]))
 
 
@@ -184,12 +177,10 @@ def _chained(data: bytes, first: int, last: int, free: int) -> bool:
 
 
 def _extended(chunk: Chunk) -> Chunk:
-    """The chunk with the records that its header does not know yet.
-
-    The service writes records first and the header later, so a copy of a running log may hold more
-    than the header says. They are taken when whole and numbered on without a gap: remains of an
-    earlier use of the chunk are not.
-    """
+    """The chunk with the records that its header does not know yet. The service writes records
+    first and the header later, so a copy of a running log may hold more than the header says. They
+    are taken when whole and numbered on without a gap: remains of an earlier use of the chunk are
+    not."""
     empty = chunk.end == CHUNK_HEADER_BYTES
     record = _frame(chunk.data, chunk.end)
     if record is None or not (empty or record.record_id == chunk.last + 1):

@@ -98,17 +98,15 @@ class Unfolder:
             return [text for child in inner for text in self._strings(child)]
         element = view.element
         if element.content:
-            return self._items(element.content, view.values)
+            value = self._only_value(element.content, view.values)
+            if value is not None:
+                return binxml.texts_of(*value)  # of one that holds an array alone, each item
+            return [self._text(element.content, view.values)]
         # What has only attributes holds no string, unless it is named as one.
         holds = element.name == "Data" or (
             not element.attributes and element.name not in STRING_HOLDERS
         )
         return [""] if holds else []
-
-    def _items(self, content: binxml.Content, values: list[binxml.TemplateValue]) -> list[str]:
-        """The text of an element; of one that holds an array alone, each of its items."""
-        value = self._only_value(content, values)
-        return [self._text(content, values)] if value is None else binxml.texts_of(*value)
 
     def _root(self, parser: binxml.BinXmlParser, depth: int) -> ElementView | None:
         found = parser.fragment()
@@ -220,12 +218,9 @@ _BARE: Final = struct.Struct("<IIHB")
 
 class RecordReader:
     """Reads the records of one chunk that are of a wanted provider: their fields and strings. Those
-    that cannot be read are in `failures`.
-
-    Of a record of another provider nothing is read but its template. The usual record gives its
-    fields by one look at the values of its template (`shapes.py`); any other takes the careful way
-    (`unfold.py`), with the same result.
-    """
+    that cannot be read are in `failures`. Of a record of another provider nothing is read but its
+    template. The usual record gives its fields by one look at the values of its template
+    (`shapes.py`); any other takes the careful way (`unfold.py`), with the same result."""
 
     def __init__(self, data: bytes, templates: Templates) -> None:
         self.failures: list[str] = []
@@ -419,11 +414,9 @@ class ChunkDecoder:
         return ours or any(word in name for word in self._words)
 
     def _coverage(self, chunk: Chunk, reader: RecordReader, offsets: list[int]) -> Coverage | None:
-        """The range of `EventRecordID` the chunk covers, from its first and last record.
-
-        None unless both name the same log and the numbers between them are as many as the chunk has
-        records: a filtered export or a collector's log of forwarded events leaves ids out.
-        """
+        """The range of `EventRecordID` the chunk covers, from its first and last record. None
+        unless both name the same log and the numbers between them are as many as the chunk has
+        records: a filtered export or a collector's log of forwarded events leaves ids out."""
         try:
             first, last = (reader.head(at) for at in (offsets[0], offsets[-1]))
         except FAILURES:

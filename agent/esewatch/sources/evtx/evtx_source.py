@@ -18,33 +18,15 @@ from esefiles.base.globs import barring
 from esefiles.base.names import reason_of
 from esewatch.config import LogFiles, Settings
 from esewatch.model import Batch, FileTold, Heard, Record, SourceError, Unreadable
-from esewatch.sources.evtx.chunks import (
-    CHUNK_BYTES,
-    CHUNK_HEADER_BYTES,
-    CHUNK_MAGIC,
-    DIGEST_BYTES,
-    FILE_HEADER_BYTES,
-    FRAME_BYTES,
-    MAX_CHUNKS,
-    Chunk,
-    chunk_count,
-    chunk_offset,
-    digest,
-    digest_of,
-    digest_of_damaged,
-    examine,
-    file_header,
-    frame_offset,
-    may_grow_unseen,
-)
+from esewatch.sources.evtx import chunks
 from esewatch.sources.evtx.evtx_records import ChunkDecoder
 from esewatch.sources.files.file_search import Room, all_unreadable, listed
 from esewatch.sources.files.raw_file import RawFile, open_raw, read_at
 from esewatch.sources.files.record_times import AHEAD_SECONDS, FileTime
 from esewatch.sources.kind import USUAL_OPTIONS, EventOptions, RecordSelection
 
-_UNKNOWN: Final = bytes(DIGEST_BYTES)
-_EMPTY: Final = digest_of(bytes(CHUNK_BYTES))
+_UNKNOWN: Final = bytes(chunks.DIGEST_BYTES)
+_EMPTY: Final = chunks.digest_of(bytes(chunks.CHUNK_BYTES))
 _SETTLED_SECONDS: Final = 2.0
 """Coarsest resolution of modification times (FAT)."""
 _CLOCK_AHEAD_SECONDS: Final = 3600.0
@@ -77,21 +59,22 @@ class EvtxFileState(msgspec.Struct, array_like=True):
         return EvtxFileState(self.key, bytearray(self.digests), self.tail)
 
     def known(self, number: int) -> bytes:
-        at = number * DIGEST_BYTES
-        return bytes(self.digests[at : at + DIGEST_BYTES]).ljust(DIGEST_BYTES, b"\0")
+        at = number * chunks.DIGEST_BYTES
+        return bytes(self.digests[at : at + chunks.DIGEST_BYTES]).ljust(chunks.DIGEST_BYTES, b"\0")
 
     def learn(self, number: int, value: bytes) -> None:
-        at = number * DIGEST_BYTES
-        self.digests.extend(bytes(max(0, at + DIGEST_BYTES - len(self.digests))))
-        self.digests[at : at + DIGEST_BYTES] = value
+        at = number * chunks.DIGEST_BYTES
+        self.digests.extend(bytes(max(0, at + chunks.DIGEST_BYTES - len(self.digests))))
+        self.digests[at : at + chunks.DIGEST_BYTES] = value
 
 
 class ReadingPlan(msgspec.Struct):
-    """The parts of a file to read: chunk numbers, oldest first."""
+    """The parts of a file to read."""
 
     path: str
     key: Key
-    chunks: list[int] = []
+    numbers: list[int] = []
+    """Of the chunks, oldest first."""
     compressed: bool = False
     dirty: bool = False
     problem: Unreadable | None = None
@@ -101,7 +84,7 @@ class ReadingPlan(msgspec.Struct):
 
     @property
     def size(self) -> int:
-        return self.key[2] if self.compressed else len(self.chunks) * CHUNK_BYTES
+        return self.key[2] if self.compressed else len(self.numbers) * chunks.CHUNK_BYTES
 
 
 class EvtxStep(msgspec.Struct):
@@ -124,33 +107,36 @@ def plan(path: str, state: EvtxFileState) -> ReadingPlan:
         # A later write gives another modification time; Windows does not keep that of an open log.
         settled = os_name != "nt" and not -_CLOCK_AHEAD_SECONDS <= age <= _SETTLED_SECONDS
         found = ReadingPlan(path, key_of(stat), compressed=raw.compressed, settled=settled)
-        header = read_at(raw, 0, FILE_HEADER_BYTES)
+        header = read_at(raw, 0, chunks.FILE_HEADER_BYTES)
         found.problem = _header_problem(path, raw, header)
-        if found.problem is None and stat.st_size > (end := chunk_offset(MAX_CHUNKS)):
-            reason = f"the rest is left out: an event log has at most {MAX_CHUNKS} chunks"
+        if found.problem is None and stat.st_size > (end := chunks.chunk_offset(chunks.MAX_CHUNKS)):
+            reason = f"the rest is left out: an event log has at most {chunks.MAX_CHUNKS} chunks"
             found.problem = Unreadable(path=path, place=f"offset {end}", reason=reason)
         if found.problem is not None and not found.problem.place:
             return found
-        known = file_header(header)
+        known = chunks.file_header(header)
         found.dirty = known is not None and known.dirty
         if raw.compressed:
             return found
-        count = chunk_count(stat.st_size)
+        count = chunks.chunk_count(stat.st_size)
         first = known.first_chunk if known is not None and known.first_chunk < count else 0
         order = (*range(first, count), *range(first))
-        found.chunks = [n for n in order if _changed(raw, n, stat.st_size, state)]
+        found.numbers = [n for n in order if _changed(raw, n, stat.st_size, state)]
     finally:
         raw.close()
     return found
 
 
 def _header_problem(path: str, raw: RawFile, header: bytes) -> Unreadable | None:
-    if file_header(header) is not None:
+    if chunks.file_header(header) is not None:
         return None
     if not header:
         return Unreadable(path=path, place="", reason=raw.damage or "the file is empty")
-    probes = (read_at(raw, chunk_offset(number), len(CHUNK_MAGIC)) for number in range(_PROBED))
-    if CHUNK_MAGIC not in probes:
+    probes = (
+        read_at(raw, chunks.chunk_offset(number), len(chunks.CHUNK_MAGIC))
+        for number in range(_PROBED)
+    )
+    if chunks.CHUNK_MAGIC not in probes:
         return Unreadable(path=path, place="", reason="not a Windows event log (.evtx)")
     return Unreadable(path=path, place="file header", reason="the file header is damaged")
 
@@ -159,21 +145,18 @@ def _changed(raw: RawFile, number: int, size: int, state: EvtxFileState) -> bool
     known = state.known(number)
     if known == _UNKNOWN:
         return True
-    start = chunk_offset(number)
-    header = read_at(raw, start, CHUNK_HEADER_BYTES)
-    frame = read_at(raw, start + frame_offset(header), FRAME_BYTES)
-    if digest(header, frame, min(CHUNK_BYTES, size - start)) == known:
+    start = chunks.chunk_offset(number)
+    header = read_at(raw, start, chunks.CHUNK_HEADER_BYTES)
+    frame = read_at(raw, start + chunks.frame_offset(header), chunks.FRAME_BYTES)
+    if chunks.digest(header, frame, min(chunks.CHUNK_BYTES, size - start)) == known:
         return False
-    return digest_of_damaged(read_at(raw, start, CHUNK_BYTES)) != known
+    return chunks.digest_of_damaged(read_at(raw, start, chunks.CHUNK_BYTES)) != known
 
 
 class FileReader:
-    """Reads the planned chunks of one file, one `Step` each.
-
-    `state` is updated chunk by chunk. `deferred` holds the chunks of this file that were found
-    damaged in the poll before: a chunk of an open log may be caught half written, so damage is
-    believed the second time only.
-    """
+    """Reads the planned chunks of one file, one `Step` each. `state` is updated chunk by chunk.
+    `deferred` holds the chunks of this file that were found damaged in the poll before: a chunk of
+    an open log may be caught half written, so damage is believed the second time only."""
 
     def __init__(
         self, what: ReadingPlan, state: EvtxFileState, deferred: set[int], decoder: ChunkDecoder
@@ -193,8 +176,8 @@ class FileReader:
             if self._plan.compressed:
                 yield from self._compressed(raw)
                 return
-            del self.state.digests[chunk_count(self._plan.key[2]) * DIGEST_BYTES :]
-            for number in self._plan.chunks:
+            del self.state.digests[chunks.chunk_count(self._plan.key[2]) * chunks.DIGEST_BYTES :]
+            for number in self._plan.numbers:
                 yield self._step(raw, number, final=final)
         finally:
             raw.close()
@@ -203,46 +186,46 @@ class FileReader:
             self.state.key = self._plan.key
 
     def _step(self, raw: RawFile, number: int, *, final: bool) -> EvtxStep:
-        start = chunk_offset(number)
+        start = chunks.chunk_offset(number)
         try:
-            data = read_at(raw, start, CHUNK_BYTES)
-            chunk = examine(data)
+            data = read_at(raw, start, chunks.CHUNK_BYTES)
+            chunk = chunks.examine(data)
             if chunk is not None and chunk.problem:
-                data = read_at(raw, start, CHUNK_BYTES)
-                chunk = examine(data)
+                data = read_at(raw, start, chunks.CHUNK_BYTES)
+                chunk = chunks.examine(data)
         except OSError as error:
             return self._failed(number, error)
         doubtful = chunk is not None and chunk.problem and self._plan.dirty and not final
         if doubtful and number not in self._deferred:
             self._deferred.add(number)
             self._left = True
-            return EvtxStep(bytes_read=CHUNK_BYTES)
+            return EvtxStep(bytes_read=chunks.CHUNK_BYTES)
         self._deferred.discard(number)
         if chunk is None:
             if self.state.known(number) != _EMPTY:
                 self._empty.append(number)
             self.state.learn(number, _EMPTY)
-            return EvtxStep(bytes_read=CHUNK_BYTES)
+            return EvtxStep(bytes_read=chunks.CHUNK_BYTES)
         step = self._take(number, chunk)
         if chunk.problem:
-            known = digest_of_damaged(data)
+            known = chunks.digest_of_damaged(data)
         else:
-            known = _UNKNOWN if may_grow_unseen(data) else digest_of(data)
+            known = _UNKNOWN if chunks.may_grow_unseen(data) else chunks.digest_of(data)
         self.state.learn(number, known)
         return step
 
     def _failed(self, number: int, error: OSError) -> EvtxStep:
         """The medium does not give the chunk: logged once, retried at every poll."""
         self._left = True
-        step = EvtxStep(bytes_read=CHUNK_BYTES)
+        step = EvtxStep(bytes_read=chunks.CHUNK_BYTES)
         if number not in self._deferred:
             self._deferred.add(number)
             step.unreadable.append(self._at(number, error.strerror or str(error)))
         return step
 
-    def _take(self, number: int, chunk: Chunk) -> EvtxStep:
+    def _take(self, number: int, chunk: chunks.Chunk) -> EvtxStep:
         decoded = self._decoder.decode(chunk, after=self._handed_out(number, chunk))
-        step = EvtxStep([*decoded.events], decoded.heard, bytes_read=CHUNK_BYTES)
+        step = EvtxStep([*decoded.events], decoded.heard, bytes_read=chunks.CHUNK_BYTES)
         if decoded.coverage is not None:
             step.records.append(decoded.coverage)
         reasons = [chunk.problem] if chunk.problem else []
@@ -250,23 +233,23 @@ class FileReader:
             reasons.append(f"{decoded.failed} records cannot be decoded: {decoded.reason}")
         if reasons:
             step.unreadable.append(self._at(number, "; ".join(reasons)))
-        elif chunk.end > CHUNK_HEADER_BYTES:
+        elif chunk.end > chunks.CHUNK_HEADER_BYTES:
             self.state.tail = Tail(number, chunk.end, chunk.crc, chunk.last)
         return step
 
-    def _handed_out(self, number: int, chunk: Chunk) -> int:
+    def _handed_out(self, number: int, chunk: chunks.Chunk) -> int:
         """Id of the last record of this chunk that was handed out before, -1 if unsure."""
         tail = self.state.tail
         if tail is None or tail.number != number or tail.end > chunk.end or chunk.problem:
             return -1
-        same = zlib.crc32(chunk.data[CHUNK_HEADER_BYTES : tail.end]) == tail.crc
+        same = zlib.crc32(chunk.data[chunks.CHUNK_HEADER_BYTES : tail.end]) == tail.crc
         return tail.last if same else -1
 
     def _zeroed(self) -> list[Unreadable]:
         """Chunks without any byte are room kept for later, unless used ones follow."""
         digests = self.state.digests
         used = 0
-        for number in range(len(digests) // DIGEST_BYTES):
+        for number in range(len(digests) // chunks.DIGEST_BYTES):
             if self.state.known(number) not in (_UNKNOWN, _EMPTY):
                 used = number
         holes = [number for number in self._empty if number < used]
@@ -279,18 +262,18 @@ class FileReader:
 
     def _compressed(self, raw: RawFile) -> Iterator[EvtxStep]:
         """All chunks of a gzip file; its position is only whether it was read to the end."""
-        read_at(raw, 0, FILE_HEADER_BYTES)
+        read_at(raw, 0, chunks.FILE_HEADER_BYTES)
         before = raw.backlog()
-        for number in range(MAX_CHUNKS):
-            data = read_at(raw, chunk_offset(number), CHUNK_BYTES)
-            chunk = examine(data) if data else None
+        for number in range(chunks.MAX_CHUNKS):
+            data = read_at(raw, chunks.chunk_offset(number), chunks.CHUNK_BYTES)
+            chunk = chunks.examine(data) if data else None
             step = self._take(number, chunk) if chunk is not None else EvtxStep()
             left = raw.backlog()
             step.bytes_read, before = before - left, left
             if raw.damage:
                 step.unreadable.append(self._at(number, raw.damage))
             yield step
-            if len(data) < CHUNK_BYTES:
+            if len(data) < chunks.CHUNK_BYTES:
                 break
         self.state.key = self._plan.key
 
@@ -344,10 +327,8 @@ class EvtxSource:
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
         """Read what is new, see `model.Source.poll`. A file that did not change costs a stat.
-
         Raises SourceError, after all else was read, when a path that is no pattern does not exist,
-        and, unless `final`, when nothing that the paths lead to can be listed or opened.
-        """
+        and, unless `final`, when nothing that the paths lead to can be listed or opened."""
         self._batch = Batch()
         self._read = {}
         self._failed = {}

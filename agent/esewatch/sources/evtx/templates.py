@@ -135,11 +135,9 @@ def head_shape(root: binxml.Element) -> HeadShape | None:
 
 
 def string_slots(root: binxml.Element) -> tuple[int, ...] | None:
-    """The slots of an inner template whose values are the strings; None of an unusual one.
-
-    Classic providers log all strings in one array, the first value, and bytes beside it;
-    others have an element for each string.
-    """
+    """The slots of an inner template whose values are the strings; None of an unusual one. Classic
+    providers log all strings in one array, the first value, and bytes beside it; others have an
+    element for each string."""
     if not root.content and root.name in STRING_HOLDERS:
         return ()
     slots: list[int] = []

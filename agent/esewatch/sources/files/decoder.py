@@ -13,12 +13,10 @@ NO_YEAR = "have no year: the last one is taken for the latest before the date of
 
 
 class Fed(msgspec.Struct, gc=False):
-    """The result of a decoder for the bytes it was fed.
-
-    `records` and `unreadable` belong to the first `consumed` bytes only: the rest is fed again,
-    with more behind it. `unreadable` holds (byte offset in the data, reason); the follower turns
-    the offset into a line number. `remarks`: see `Batch`.
-    """
+    """The result of a decoder for the bytes it was fed. `records` and `unreadable` belong to the
+    first `consumed` bytes only: the rest is fed again, with more behind it. `unreadable` holds
+    (byte offset in the data, reason); the follower turns the offset into a line number. `remarks`:
+    see `Batch`."""
 
     records: list[Record] = []
     unreadable: list[tuple[int, str]] = []

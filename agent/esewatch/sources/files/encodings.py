@@ -14,11 +14,9 @@ _BOMS: tuple[tuple[bytes, Encoding], ...] = (
 
 
 def detect(head: bytes) -> tuple[Encoding, int]:
-    """Encoding of a file that begins with `head`, and the length of its byte order mark.
-
-    Without a mark, zeros in nearly every second byte mean UTF-16. `utf-8` also
-    stands for any code page: its bytes pass through as they are.
-    """
+    """Encoding of a file that begins with `head`, and the length of its byte order mark. Without a
+    mark, zeros in nearly every second byte mean UTF-16. `utf-8` also stands for any code page: its
+    bytes pass through as they are."""
     for bom, encoding in _BOMS:
         if head.startswith(bom):
             return encoding, len(bom)

@@ -21,12 +21,10 @@ _COMPARED = 16 << 10
 
 
 class FilePosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True, kw_only=True):
-    """The position in one file; kept in the journal.
-
-    `offset` counts bytes as they are in the (decompressed) file, byte order mark included. `line`
-    is the number of lines consumed. `head` and `tail` are digests of the first and of the last up
-    to 1 KiB before `offset`: the file is the same while they hold.
-    """
+    """The position in one file; kept in the journal. `offset` counts bytes as they are in the
+    (decompressed) file, byte order mark included. `line` is the number of lines consumed. `head`
+    and `tail` are digests of the first and of the last up to 1 KiB before `offset`: the file is the
+    same while they hold."""
 
     path: str
     """Path at which the file was first seen."""

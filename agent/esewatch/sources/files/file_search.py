@@ -159,11 +159,9 @@ def listed(paths: Sequence[str]) -> FoundFiles:
 
 def all_unreadable(paths: Iterable[str], failed: dict[str, str], problems: list[Unreadable]) -> str:
     """`PATH: reason` of up to `NAMED` that failed, when none of `paths` can be opened; else empty.
-    Those that it names are taken out of `problems`, so that each is in the log once.
-
-    `failed` is what failed in this poll already, by path. A file that did not fail was
-    perhaps not opened, having not changed: so it is tried here, up to the first that opens.
-    """
+    Those that it names are taken out of `problems`, so that each is in the log once. `failed` is
+    what failed in this poll already, by path. A file that did not fail was perhaps not opened,
+    having not changed: so it is tried here, up to the first that opens."""
     for path in paths:
         if path in failed:
             continue

@@ -92,12 +92,9 @@ class FollowedFiles:
         self._set.restore(positions)
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """Read the new content; see `model.Source.poll`.
-
-        Raises SourceError behind the last batch when a path without glob characters names no file,
-        or one whose format cannot be read, and, unless `final`, when nothing that the paths lead to
-        can be listed or opened.
-        """
+        """Read the new content; see `model.Source.poll`. Raises SourceError behind the last batch
+        when a path without glob characters names no file, or one whose format cannot be read, and,
+        unless `final`, when nothing that the paths lead to can be listed or opened."""
         self._final = final
         for left in reversed(range(_TRIES)):
             self._set.last_try = not left

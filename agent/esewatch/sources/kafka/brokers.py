@@ -21,7 +21,7 @@ FETCHED_AHEAD = 1000
 backlog of one computer goes before what the others have sent since."""
 
 
-def library() -> Any:
+def client_module() -> Any:
     """The module confluent_kafka. Raises SourceError where the extra is not installed."""
     try:
         import confluent_kafka  # noqa: PLC0415  # an extra: only who reads Kafka has it
@@ -95,7 +95,7 @@ class Topics:
     broker answers, a topic is not there, or their numbers differ."""
 
     def __init__(self, entry: Kafka) -> None:
-        kafka = library()
+        kafka = client_module()
         self._entry = entry
         self._kafka = kafka
         self._errors: list[Any] = []

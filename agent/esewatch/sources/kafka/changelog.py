@@ -14,7 +14,7 @@ import msgspec
 from esewatch.config import Kafka
 from esewatch.journal import SCHEMA_VERSION, RowKey
 from esewatch.model import SourceError
-from esewatch.sources.kafka.brokers import SECONDS, library, shared
+from esewatch.sources.kafka.brokers import SECONDS, client_module, shared
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -47,7 +47,7 @@ class Changelog:
     Raises SourceError and KafkaException when it cannot be opened."""
 
     def __init__(self, entry: Kafka, topic: str, number: int) -> None:
-        self._kafka = library()
+        self._kafka = client_module()
         self._topic, self._number, self._group = topic, number, entry.group
         self.name = f"{entry.name}/{number}"
         self._key: RowKey = ("position", f"{self.name} changelog", "")
@@ -101,10 +101,8 @@ class Changelog:
 
     def is_newer(self, journal: Mapping[RowKey, bytes]) -> bool:
         """True if the former owner went on without this journal, or the journal has no commit that
-        the changelog could have.
-
-        Raises ForeignError for the changelog of another group or version.
-        """
+        the changelog could have. Raises ForeignError for the changelog of another group or
+        version."""
         theirs, ours = self._stamp_of(self.rows), self._stamp_of(journal)
         if theirs is None or self._group != theirs.group or theirs.schema != SCHEMA_VERSION:
             if not self.rows:
@@ -177,11 +175,9 @@ class Changelog:
         self._committing, self._begun = None, False
 
     def _cause(self, error: Any) -> Any:
-        """Reason why the producer is of no use any more: `produce` says only that it is.
-
-        Which call says why depends on the one that failed first. None of them can succeed now. It
-        answers at once, but for a machine that is busy.
-        """
+        """Reason why the producer is of no use any more: `produce` says only that it is. Which call
+        says why depends on the one that failed first. None of them can succeed now. It answers at
+        once, but for a machine that is busy."""
         for ask in (self._producer.abort_transaction, self._producer.commit_transaction):
             try:
                 ask(SECONDS)

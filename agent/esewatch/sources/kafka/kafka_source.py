@@ -61,7 +61,7 @@ class KafkaSource:
     ) -> None:
         self.name = entry.name
         self._entry, self._settings, self._decoder, self._clock = entry, settings, decoder, clock
-        self._kafka = brokers.library()
+        self._kafka = brokers.client_module()
         self._lock = threading.Lock()
         self._partitions: dict[int, Partition] = {}
         self._consumer: Any = None
@@ -255,11 +255,9 @@ class KafkaSource:
             self._consumer.pause(self._topics.of(owned.number))
 
     def _take_back(self) -> None:
-        """Open the partitions that are due, as the group still gives them to this member.
-
-        Nobody has one that was fenced a session ago: the brokers themselves abort a transaction
-        that takes too long, and refuse its producer like one that another member has shut out.
-        """
+        """Open the partitions that are due, as the group still gives them to this member. Nobody
+        has one that was fenced a session ago: the brokers themselves abort a transaction that takes
+        too long, and refuse its producer like one that another member has shut out."""
         now = time.monotonic()
         for number in [each for each, until in self._apart.items() if until <= now]:
             starts = self._tried(self._consumer, number)

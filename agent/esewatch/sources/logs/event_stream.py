@@ -96,9 +96,8 @@ def event_stream_source(
 
 def decoder_factory(options: EventOptions, *, of_files: bool = True) -> DecoderFactory:
     """A factory of decoders for `FollowedFiles`. Raises SourceError for an unknown time zone.
-
-    `of_files`: the date of the file at the path tells the year of dates without one; else nothing.
-    """
+    `of_files`: the date of the file at the path tells the year of dates without one; else
+    nothing."""
     Maker(options)  # raises for an unknown zone
     needles = Prefilter(options.providers, companions=options.companions)
     logs = KnownLogs(options.computer)
@@ -115,10 +114,8 @@ def decoder_factory(options: EventOptions, *, of_files: bool = True) -> DecoderF
 
 def _first_year(path: str, options: EventOptions, needles: Prefilter) -> Callable[[], int | None]:
     """Tells the year of the first date without one in the file at `path`; None where that is gone.
-
     The last one is not after the date of the file: to know how many turns of the year lie before
-    it, the file is read to its end.
-    """
+    it, the file is read to its end."""
 
     @cache
     def found() -> int | None:

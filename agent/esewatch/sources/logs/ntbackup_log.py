@@ -31,7 +31,9 @@ def open(entry: NtbackupLogs, _settings: Settings, _wanted: RecordSelection) -> 
     def decoder(_path: str, head: bytes, saved: bytes) -> NtbackupDecoder:
         times = Times(entry.timezone, entry.date_order)
         code_page = entry.encoding or CODE_PAGE
-        times.learn(_dates(head, code_page))
+        lines = map(ntbackup.line_of, _text(head, code_page).splitlines())
+        dates = (line.text for line in lines if isinstance(line, ntbackup.LocalTime))
+        times.learn("\n".join(dates))
         return NtbackupDecoder(saved, times, computer=entry.computer or "", code_page=code_page)
 
     return FollowedFiles(entry.name, entry.paths, decoder)
@@ -43,11 +45,6 @@ def recognise(head: bytes, _stored: bytes) -> bool:
 
 def describe(entry: NtbackupLogs, _path: str, _head: bytes) -> Described:
     return Described([] if entry.timezone else [NO_ZONE])
-
-
-def _dates(head: bytes, code_page: str) -> str:
-    told = map(ntbackup.line_of, _text(head, code_page).splitlines())
-    return "\n".join(line.text for line in told if isinstance(line, ntbackup.LocalTime))
 
 
 def _text(data: bytes, code_page: str) -> str:

@@ -67,26 +67,14 @@ def is_new(known: CopyFileState, seen: Seen, *, live: bool) -> bool:
 def is_due(
     known: CopyFileState | None, seen: Seen, now: float, opening: Opening, *, live: bool
 ) -> bool:
-    """True if a pass over the file is in progress or may begin, within `opening`.
-
-    One pass a window, without a window one in 24 h, and one for each new snapshot. Times in the
-    future are those of a clock that was wrong.
-    """
+    """True if a pass over the file is in progress or may begin, within `opening`. One pass a
+    window, without a window one in 24 h, and one for each new snapshot. Times in the future are
+    those of a clock that was wrong."""
     if known is None or not known.finished or is_new(known, seen, live=live):
         return True
     if opening == AT_ANY_TIME:
         return not 0 <= now - known.began < DAY_SECONDS
     return not opening.start <= known.finished <= now
-
-
-def is_settled(seen: Seen, now: float) -> bool:
-    """True if a copy is complete, as far as its last write shows."""
-    return not 0 <= now - seen.stat[1] / 1e9 < SETTLE_SECONDS
-
-
-def taken(seen: Seen, now: float, *, live: bool) -> float | None:
-    """Time at which the content of a copy was true; None for a live database."""
-    return None if live else min(seen.stat[1] / 1e9, now)
 
 
 def task(seen: Seen, state: CopyFileState, known: KnownCopy, now: float, *, live: bool) -> Task:
@@ -95,15 +83,9 @@ def task(seen: Seen, state: CopyFileState, known: KnownCopy, now: float, *, live
         size=seen.stat[0],
         verified=known.verified,
         place=state.place,
-        taken=taken(seen, now, live=live),
+        taken=None if live else min(seen.stat[1] / 1e9, now),
         known_bad=tuple(sorted({*known.bad, *state.bad})),
     )
-
-
-def age(wanted: Task) -> float:
-    """Sort key of tasks: the database verified longest ago first, a database never verified before
-    all."""
-    return -math.inf if wanted.verified is None else wanted.verified
 
 
 def bytes_left(seen: Seen, state: CopyFileState | None) -> int:
@@ -154,11 +136,9 @@ class CopyPasses:
         return changed
 
     def meet(self, there: Mapping[str, Seen], now: float) -> None:
-        """Compare with the files that are there.
-
-        A snapshot may come under another name each night: a path that is new continues the pass
-        over a copy of the same database that no longer exists.
-        """
+        """Compare with the files that are there. A snapshot may come under another name each night:
+        a path that is new continues the pass over a copy of the same database that no longer
+        exists."""
         for path, state in list(self.files.items()):
             if path in there:
                 state.gone = 0.0
@@ -254,11 +234,9 @@ def is_same_pass(before: Place | None, place: Place) -> bool:
 def pages_scanned(
     computer: str, database: str, before: Place | None, step: ScanStep, *, taken: float, now: float
 ) -> PagesScanned | None:
-    """The increments since `before`, None where there are none.
-
-    `before` is the place of the same pass, None where it had not begun. `now` is when it was read,
-    `taken` what known pages that were read again show: their step has no place.
-    """
+    """The increments since `before`, None where there are none. `before` is the place of the same
+    pass, None where it had not begun. `now` is when it was read, `taken` what known pages that were
+    read again show: their step has no place."""
     old = before.counts if before is not None else Counts()
     new = step.place.counts if step.place is not None else old
     piece = PagesScanned(

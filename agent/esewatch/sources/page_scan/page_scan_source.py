@@ -226,11 +226,9 @@ class PageScanSource:
             self._run = None
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """The results since the last poll; never waits.
-
-        The first one hands out nothing, so that no bad page found from now on is history. Raises
-        SourceError behind the last batch when no file is there, or no process works.
-        """
+        """The results since the last poll; never waits. The first one hands out nothing, so that no
+        bad page found from now on is history. Raises SourceError behind the last batch when no file
+        is there, or no process works."""
         if not self._begun:
             self._begun = True
             yield Batch(caught_up=True)
@@ -375,17 +373,15 @@ class PageScanSource:
         known = self._passes.files.get(path)
         if not copy_passes.is_due(known, seen, now, opening, live=self._live):
             return False
-        if not self._live and not copy_passes.is_settled(seen, now):
+        if not self._live and 0 <= now - seen.stat[1] / 1e9 < copy_passes.SETTLE_SECONDS:
             self._next_look = self._monotonic() + SOON_SECONDS
             return False
         return True
 
     def _is_wanted(self, run: ScanProcess | None) -> bool:
         """True if a process is to be started, in the place of the running one (if there is one).
-
         One that has worked for a while gives way when there are files that it does not know of, or
-        other ones at the same paths; at once where another copy has taken over a pass of it.
-        """
+        other ones at the same paths; at once where another copy has taken over a pass of it."""
         if run is None or not run.to_do <= self._passes.files.keys():
             return True
         if self._clock() - run.began < RESTART_SECONDS:
@@ -400,7 +396,9 @@ class PageScanSource:
         end, paths = opening.end, sorted(self._due)
         if (suspect := self._crashes.suspect(paths)) is not None:
             paths, end = [suspect], min(end, now + TRIAL_SECONDS)
-        tasks = sorted((self._task(self._due[path], now) for path in paths), key=copy_passes.age)
+        # The database verified longest ago first, one never verified before all.
+        tasks = [self._task(self._due[path], now) for path in paths]
+        tasks.sort(key=lambda task: -math.inf if task.verified is None else task.verified)
         job = Job(
             tasks=tuple(tasks[:MAX_TASKS]),
             options=self._options,

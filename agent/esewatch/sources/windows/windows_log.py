@@ -38,11 +38,9 @@ _BOOKMARK_ID = re.compile(r"(\bRecordId=(['\"]))(\d{1,19})\2")
 
 
 class Output:
-    """The output of one run of wevtutil over `channel`, decoded as it comes.
-
-    Wanted events end up in `records`, each unbroken range of record ids in a
-    `Coverage` behind them (`finish`). Memory is bounded by the wanted events.
-    """
+    """The output of one run of wevtutil over `channel`, decoded as it comes. Wanted events end up
+    in `records`, each unbroken range of record ids in a `Coverage` behind them (`finish`). Memory
+    is bounded by the wanted events."""
 
     def __init__(self, channel: str, options: EventOptions) -> None:
         self.channel = channel
@@ -237,11 +235,9 @@ class WindowsLogSource:
             reader.restore(positions.get(reader.channel, b""))
 
     def poll(self, *, final: bool = False) -> Iterator[Batch]:
-        """Hand out the runs that have ended, and start those that are due.
-
-        A log of a running machine is never `final`. Raises SourceError as said above,
-        after the other channels were read.
-        """
+        """Hand out the runs that have ended, and start those that are due. A log of a running
+        machine is never `final`. Raises SourceError as said above, after the other channels were
+        read."""
         for reader in self._readers:
             batch = reader.advance(self._clock())
             if batch is not None:

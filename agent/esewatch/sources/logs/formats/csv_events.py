@@ -46,11 +46,9 @@ class CsvEvents(LogDecoder):
         return harvest.fed(data, at)[0]
 
     def _row_end(self, data: bytes, at: int, *, final: bool) -> int | None:
-        """End of the row that starts at `at`: the line end outside of quotes.
-
-        A quote that is not closed within 400 lines is taken as a letter: `_alone`
-        is how far each line is then a row of its own.
-        """
+        """End of the row that starts at `at`: the line end outside of quotes. A quote that is not
+        closed within 400 lines is taken as a letter: `_alone` is how far each line is then a row of
+        its own."""
         quotes, start = 0, at
         for _ in range(_ROW_LINES):
             end = data.find(b"\n", start) + 1

@@ -59,10 +59,8 @@ class Harvest:
 
     def fed(self, data: bytes, end: int) -> tuple[Fed, int]:
         """The outcome when the data is taken up to `end`, and how far that is within its line.
-
-        Positions are at line ends: the whole line is fed again, and the decoder
-        passes over the part of it that is taken.
-        """
+        Positions are at line ends: the whole line is fed again, and the decoder passes over the
+        part of it that is taken."""
         line = len(data) if end >= len(data) else data.rfind(b"\n", 0, end) + 1
         places = [(min(offset, line), reason) for offset, reason in self.unreadable]
         fed = Fed(
@@ -268,18 +266,14 @@ class Maker:
             or (not by_strings.fields and has_fields(by_strings.event_id))
         )
         if raw.message and lacking:
-            by_text = self._by_text(raw)
+            # The event of the message is that of its frame where one like it was read.
+            head, _, rest = raw.message.partition(") ")
+            frame, order = self._framed(raw, head), self.options.date_order
+            by_text = frame and event_in_frame(frame, rest, raw.time, raw.record_id, order)
+            by_text = by_text or event_from_text(raw, self.options.providers, order)
         if by_strings is None or by_text is None or by_strings.event_id != by_text.event_id:
             return by_strings or by_text
         return _completed(by_strings, by_text)
-
-    def _by_text(self, raw: RawEvent) -> Event | None:
-        """The event of the message, which is that of its frame where one like it was read."""
-        head, _, rest = raw.message.partition(") ")
-        frame, order = self._framed(raw, head), self.options.date_order
-        if frame and (event := event_in_frame(frame, rest, raw.time, raw.record_id, order)):
-            return event
-        return event_from_text(raw, self.options.providers, order)
 
 
 def _clean(raw: RawEvent) -> None:

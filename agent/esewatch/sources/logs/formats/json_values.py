@@ -85,18 +85,13 @@ def _of_object(value: Mapping[str, object], depth: int) -> Iterator[RawEvent]:
     body = value.get("body")
     body = _any_value(body, _OTLP_DEPTH) if isinstance(body, dict) else None
     for found in events_in(body, depth - 1):
-        found.time = found.time or _record_time(value)
+        # `observedTimeUnixNano` is when the collector saw the event, which is no time of the event.
+        nanoseconds = integer(value.get("timeUnixNano"))
+        found.time = found.time or (nanoseconds // 1000 / 1e6 if nanoseconds else None)
         yield found
     for name in _WRAPPERS:
         if name in value and (name != "body" or body is None):
             yield from events_in(value[name], depth - 1)
-
-
-def _record_time(record: Mapping[str, object]) -> float | None:
-    """Epoch seconds of `timeUnixNano`: nanoseconds as text or number, 0 when unknown.
-    `observedTimeUnixNano` is when the collector saw the event, which is no time of the event."""
-    nanoseconds = integer(record.get("timeUnixNano"))
-    return nanoseconds // 1000 / 1e6 if nanoseconds else None
 
 
 def _any_value(value: object, depth: int) -> object:

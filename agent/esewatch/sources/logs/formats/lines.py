@@ -296,9 +296,7 @@ class LineReader:
     @staticmethod
     def origin(text: str) -> tuple[str, str]:
         """Time of a line of any program, and the host behind it; both empty where it has no time.
-
-        Where the host is that of no computer with an event, it may be any word.
-        """
+        Where the host is that of no computer with an event, it may be any word."""
         if (header := _SYSLOG.match(text.lstrip())) is not None:
             return leading_time(header["time"])[0], header["host"].strip("-")
         found = RawEvent()

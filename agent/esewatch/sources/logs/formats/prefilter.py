@@ -70,22 +70,16 @@ def _stems(names: list[bytes]) -> list[tuple[re.Pattern[bytes], re.Pattern[bytes
     for low in sorted({name.lower() for name in names}, key=len):
         if not low.startswith(tuple(stems)):
             stems.append(low)
-    return [
-        (_word(stem), _whole([name for name in names if name.lower().startswith(stem)]))
-        for stem in stems
-    ]
-
-
-def _word(stem: bytes) -> re.Pattern[bytes]:
-    """Finds `stem` where a word begins; the `t` of `\\t` in JSON is no part of a word. The look
-    behind stands behind the stem, so that the search is for a fixed text."""
-    literal = re.escape(stem)
-    return re.compile(literal + rb"(?<![^\\][A-Za-z]" + literal + rb")")
-
-
-def _whole(names: list[bytes]) -> re.Pattern[bytes]:
-    return re.compile(
-        b"|".join(
-            re.escape(name) + (rb"(?![A-Za-z])" if name[-1:].isalpha() else b"") for name in names
+    found = []
+    for stem in stems:
+        # Where a word begins; the `t` of `\t` in JSON is no part of a word. The look behind stands
+        # behind the stem, so that the search is for a fixed text.
+        literal = re.escape(stem)
+        word = re.compile(literal + rb"(?<![^\\][A-Za-z]" + literal + rb")")
+        whole = b"|".join(
+            re.escape(name) + (rb"(?![A-Za-z])" if name[-1:].isalpha() else b"")
+            for name in names
+            if name.lower().startswith(stem)
         )
-    )
+        found.append((word, re.compile(whole)))
+    return found

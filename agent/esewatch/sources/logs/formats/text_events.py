@@ -106,7 +106,10 @@ class TextEvents(LogDecoder):
             if piece.open and not final:
                 consumed = piece.start
                 break
-            self._take(data, at, piece, harvest)
+            self._maker.foreign, said = False, harvest.said
+            self._read(data, at, piece, harvest)
+            if harvest.said == said and piece.kind not in ("dashes", "heading"):
+                self._maker.tell_unread(data[piece.start : piece.end], piece.start, harvest, said)
             at = piece.end
         if consumed < 0:
             consumed = len(data) if final else self._settled(data, at)
@@ -250,14 +253,6 @@ class TextEvents(LogDecoder):
                 break
             stop = following
         return TextPiece("line", start, stop)
-
-    def _take(self, data: bytes, at: int, piece: TextPiece, harvest: Harvest) -> None:
-        """Take a piece; of a record that names ESE and gives no event a complaint is made."""
-        self._maker.foreign, said = False, harvest.said
-        self._read(data, at, piece, harvest)
-        if harvest.said == said and piece.kind not in ("dashes", "heading"):
-            content = data[piece.start : piece.end]
-            self._maker.tell_unread(content, piece.start, harvest, said)
 
     def _read(self, data: bytes, at: int, piece: TextPiece, harvest: Harvest) -> None:
         content = data[piece.start : piece.end]

@@ -184,7 +184,9 @@ class Times:
             found = form.fullmatch(text)
             if found is None:
                 continue
-            if _is_null(found):
+            # The year 0001 of .NET's smallest date means no date; it is not the year 2001.
+            parts = found.groupdict()
+            if any(re.fullmatch(r"00\d\d", parts.get(name) or "") for name in ("a", "c", "year")):
                 break
             try:
                 if index == len(_FORMS) - 1:
@@ -249,11 +251,8 @@ class Times:
 
     def _local(self, moment: datetime, zone: ZoneInfo) -> datetime:
         """The local time in its zone; an hour that comes twice is resolved by the order of the
-        file.
-
-        It is entered from below or from above. A step against that direction by more than half
-        of the hour begins the other one; a smaller one is a line out of order.
-        """
+        file. It is entered from below or from above. A step against that direction by more than
+        half of the hour begins the other one; a smaller one is a line out of order."""
         state = self._state
         last = datetime.fromisoformat(state.last) if state.last else None
         early, late = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
@@ -319,12 +318,6 @@ def _proof(first: int, second: int) -> DateOrder | None:
     if second > 12 and first <= 12:
         return "mdy"
     return None
-
-
-def _is_null(found: re.Match[str]) -> bool:
-    """The year 0001 of .NET's smallest date means no date; it is not the year 2001."""
-    parts = found.groupdict()
-    return any(re.fullmatch(r"00\d\d", parts.get(name) or "") for name in ("a", "c", "year"))
 
 
 def _build(found: re.Match[str], year: int, month: int, day: int) -> datetime:
