@@ -383,6 +383,7 @@ def _plans(
             Candidate(
                 key=each.key,
                 disks=each.disks,
+                model=known[each.key].model,
                 window=known[each.key].window,
                 defragmented=bool(defrag.passes or defrag.current),
                 verified=last.time if last is not None else None,

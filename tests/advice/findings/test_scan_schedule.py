@@ -32,6 +32,7 @@ def candidate(name: str, days: float | None, *hours: float, **changes: Any) -> C
     base: dict[str, Any] = {
         "key": ("ex01", name),
         "disks": DISKS,
+        "model": "window",
         "window": NIGHTLY,
         "verified": None if days is None else MIDNIGHT - days * DAY,
         "defragmented": False,
@@ -232,6 +233,7 @@ ANY = st.floats()
             verified=st.none() | ANY,
             scan_seconds=st.lists(ANY, max_size=3),
             window=st.none() | WINDOWS,
+            disks=st.sampled_from([None, DISKS]),
         )
     ),
     ANY | st.floats(-1e11, 3e11),

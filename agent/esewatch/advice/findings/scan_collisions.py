@@ -18,7 +18,7 @@ import msgspec
 
 from esewatch.advice.base.finding import Finding, counted, scans_collide, scans_do_not_fit
 from esewatch.advice.base.time_at_work import stale_seconds
-from esewatch.advice.history.copies import maintenance_model
+from esewatch.advice.history.copies import Model, maintenance_model
 from esewatch.config import Settings, Window
 from esewatch.config.calendar import next_opening
 from esewatch.fold.identity.identity import database_name, device_of
@@ -372,7 +372,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A database to be scanned. Times are epoch seconds."""
 
     key: DatabaseKey
-    disks: Disks
+    disks: Disks | None
+    """None when its device is not known: then nothing is advised."""
+    model: Model
     window: Window | None
     defragmented: bool
     """Online defragmentation runs in them: the first half of each opening is its (P1)."""
@@ -402,11 +404,12 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedules(candidates: Iterable[Candidate], now: float) -> list[Schedule]:
-    """A schedule for each device with two or more of them. Of databases with the same window none
-    starts before one that was verified earlier."""
+    """A schedule for each device with two or more databases whose windows can be moved. Of
+    databases with the same window none starts before one that was verified earlier."""
     groups: dict[Disks, list[Candidate]] = {}
     for each in candidates:
-        groups.setdefault(each.disks, []).append(each)
+        if each.disks is not None and each.model == "window":
+            groups.setdefault(each.disks, []).append(each)
     calendar = _Calendar(now)
     return [_schedule(group, calendar) for _, group in sorted(groups.items()) if len(group) > 1]
 
