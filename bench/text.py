@@ -27,6 +27,8 @@ from bench.text_log import ESE_SHARE, write
 SIZE = 150_000_000
 ESE_ONLY_SIZE = 15_000_000
 TIMES_MTAIL = 3.0
+HOSTILE_SIZE = 1_000_000
+TIMES_USUAL = 3.0
 ROUNDS = 5
 
 Way = Literal["as its examples", "for speed"]
@@ -94,13 +96,34 @@ def run() -> list[Figure]:
         mixed = {way: _compare(folder / "mixed.log", lines, mtail, way) for way in HEADS}
         lines = write(folder / "only.log", ESE_ONLY_SIZE, 1.0)
         only = _compare(folder / "only.log", lines, mtail, "as its examples")
+        hostile = _hostile(folder)
     what = "text, 150 MB, 5 % ESE lines, with journal commits, against mtail with a program written"
     usual, fast = mixed["as its examples"], mixed["for speed"]
     return [
         Figure(f"{what} as its examples", usual.speed, "x", "at least", TIMES_MTAIL, usual.sides),
         Figure(f"{what} for speed", fast.speed, "x", details=fast.sides),
         Figure("text, 15 MB, ESE lines only, against mtail", only.speed, "x", details=only.sides),
+        hostile,
     ]
+
+
+def _hostile(folder: Path) -> Figure:
+    """Lines that name ESE and give no event, against as many bytes of events."""
+    usual, hostile = folder / "usual.log", folder / "hostile.log"
+    write(usual, HOSTILE_SIZE, 1.0)
+    hostile.write_bytes(b"Source: ESE\n" * (HOSTILE_SIZE // 12))
+
+    spent: dict[Path, list[float]] = {usual: [], hostile: []}
+    paired(
+        lambda: _cpu(lambda: _ours(usual), spent[usual]),
+        lambda: _cpu(lambda: _ours(hostile), spent[hostile]),
+        ROUNDS,
+    )
+    pairs = list(zip(spent[hostile], spent[usual], strict=True))
+    times = statistics.median(ours / theirs for ours, theirs in pairs)
+    what = "text, 1 MB of lines `Source: ESE`, CPU time against 1 MB of ESE lines"
+    sides = "{:.2f} s against {:.2f} s".format(*map(statistics.median, zip(*pairs, strict=True)))
+    return Figure(what, times, "x", "under", TIMES_USUAL, sides)
 
 
 def _compare(log: Path, lines: int, mtail: str, way: Way) -> _Measured:

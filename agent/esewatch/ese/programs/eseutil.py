@@ -111,7 +111,7 @@ class EseutilRun(msgspec.Struct, frozen=True, kw_only=True):
     database: str
     result: ChecksumRun | HeaderDump | None
     note: str = ""
-    """What it says of no database's pages, but to a person."""
+    """A sentence for a person, of other things than a database's pages."""
 
 
 class Body(NamedTuple):

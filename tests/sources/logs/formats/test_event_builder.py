@@ -157,3 +157,22 @@ def test_the_providers_of_the_operator_are_told_too() -> None:
 
     assert named_provider(record) == ""
     assert named_provider(record, ["MYAPP"]) == "MYAPP"
+
+
+BLOCK = "Log Name: Application\nSource: ESE\nEvent ID: 703\nDescription: " + TEXT_703 + "\n"
+
+
+@pytest.mark.parametrize("count", [1, 15, 16, 31, 32, 33, 127, 128, 129])
+@pytest.mark.parametrize("line", ["Source: ESE\n", "      Source: ESE\n", "> Source: ESE\n"])
+def test_a_run_of_labels_is_reported_line_by_line_and_hides_no_event(line: str, count: int) -> None:
+    fed = read(line * count + "\n" + BLOCK + "\n" + line * count)
+
+    assert [each.event_id for each in fed.records if isinstance(each, Event)] == [703]
+    assert len(fed.unreadable) in {count, 2 * count}
+
+
+def test_labels_without_a_number_hide_no_header_in_their_order() -> None:
+    words = "\n".join(f"Mærke {chr(97 + number)}: ord" for number in range(26))
+    fed = read(f"{words}\n{words}\n{BLOCK}{words}\n{words}\n")
+
+    assert [each.event_id for each in fed.records if isinstance(each, Event)] == [703]

@@ -46,7 +46,9 @@ _ORDER = ("logname", "source", "date", "eventid", "", "level", "", "", "computer
 
 _ABSENT = frozenset({"n/a", "-", "not available", "nicht zutreffend"})
 _EMBEDDED = re.compile(r"\s*(?:Event Xml|Ereignis-XML|XML de l[^:]*|XML de evento|XML evento)\s*:")
+_DIGIT = re.compile(r"\d")
 _HEADER_LINES = 16
+_BESIDE_ID = ("provider", "level", "time")
 
 
 class Label(NamedTuple):
@@ -92,6 +94,16 @@ def _unbroken(text: str) -> str:
 def continues(line: str) -> bool:
     """True if it may be the rest of a line that `Format-List` wrapped, whatever it looks like."""
     return line.startswith(_INDENT) and not line.isspace()
+
+
+@lru_cache(maxsize=128)
+def is_barren(line: str) -> bool:
+    """Is it a label without a number, or more of its value? Of such lines alone none is the header
+    of an event."""
+    if not _DIGIT.search(line):
+        return continues(line) or label_of(line) is not None
+    label = None if continues(line) else label_of(line)
+    return label is not None and integer(label.value) is None and event_number(label.value) is None
 
 
 def is_date(line: str) -> bool:
@@ -142,10 +154,10 @@ def read_header(lines: list[str]) -> BlockHeader | None:
         count += 1
         if label is None:
             continue
-        if _knows(labels):
-            ends = FIELD_OF.get(label.name) == "message"
+        if FIELD_OF.get(label.name) == "message" and _knows(labels):
+            ends = True
         else:
-            ends = len(labels) == len(_ORDER) and _in_order(labels)
+            ends = len(labels) == len(_ORDER) and _in_order(labels) and not _knows(labels)
         if ends:
             message = label.value
             break
@@ -164,10 +176,12 @@ def read_header(lines: list[str]) -> BlockHeader | None:
 
 
 def _knows(labels: list[Label]) -> bool:
-    fields = {FIELD_OF.get(label.name) for label in labels}
-    numbers = [label.value for label in labels if FIELD_OF.get(label.name) == "event_id"]
-    numbered = any(event_number(value) is not None for value in numbers)
-    return numbered and bool(fields & {"provider", "level", "time"})
+    numbered = other = False
+    for label in labels:
+        field = FIELD_OF.get(label.name)
+        other = other or field in _BESIDE_ID
+        numbered = numbered or (field == "event_id" and event_number(label.value) is not None)
+    return numbered and other
 
 
 def _in_order(labels: list[Label]) -> bool:

@@ -23,7 +23,7 @@ from esewatch.sources.logs.formats.event_builder import (
     LogDecoder,
     Maker,
 )
-from esewatch.sources.logs.formats.fields import level_of
+from esewatch.sources.logs.formats.fields import FIELD_OF, level_of
 from esewatch.sources.logs.formats.json_values import events_in
 from esewatch.sources.logs.formats.lines import LineReader, is_undescribed, records_in, undone
 from esewatch.sources.logs.formats.prefilter import Prefilter, hit_between
@@ -47,6 +47,7 @@ _STARTS = re.compile(
 _HEAD = re.compile(rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)([^)\n]{1,300})\) ")
 _LINE = re.compile(_HEAD.pattern + rb"([^\r\n]+)(?<!\")\r?\n(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d)")
 """A dated line with a process and a text, before another dated line."""
+_DIGIT = re.compile(rb"\d")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _ZONED = re.compile(r"(?:Z|UTC|GMT|[+-]\d\d:?\d\d|\A\d{10,19}(?:\.\d+)?)\Z")
 _KEPT_FRAMES = 4096
@@ -64,7 +65,7 @@ _HEARD = re.compile(
 """The time of a line, its hour, and the word behind it."""
 _BLANK = (b"", b" ", b"\t", b"\r")
 
-Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line"]
+Kind = Literal["skip", "dashes", "heading", "xml", "json", "row", "block", "line", "unread"]
 
 
 class TextPiece(NamedTuple):
@@ -88,13 +89,17 @@ class TextEvents(LogDecoder):
         self._frames: dict[bytes, TextFrame | None] = {}
         """By the heading of a line, to its process."""
         self._lines = LineReader(maker.options.providers, companions=maker.options.companions)
+        self._barren = (0, 0, 0, 0)
+        """From where to where the data has labelled lines that give no event, how many they are,
+        and how many a header may have."""
 
     def feed(self, data: bytes, *, final: bool) -> Fed:
         harvest = Harvest()
+        self._barren = (0, 0, 0, 0)
         at = known = self._known_lines(data, self._state.taken, harvest)
         consumed = -1
         anchors = _anchors(data, at)
-        hits = self._needles.hits_behind(data, at)
+        hits = self._hits = self._needles.hits_behind(data, at)
         for hit in sorted([*hits, *anchors]):
             if hit < at:
                 continue
@@ -107,7 +112,8 @@ class TextEvents(LogDecoder):
                 consumed = piece.start
                 break
             self._maker.foreign, said = False, harvest.said
-            self._read(data, at, piece, harvest)
+            if piece.kind != "unread":
+                self._read(data, at, piece, harvest)
             if harvest.said == said and piece.kind not in ("dashes", "heading"):
                 self._maker.tell_unread(data[piece.start : piece.end], piece.start, harvest, said)
             at = piece.end
@@ -197,18 +203,43 @@ class TextEvents(LogDecoder):
             return TextPiece("json", start, end)
         if table and (piece := self._row_piece(data, at, start, end, table)) is not None:
             return piece
-        label = None if dated else blocks.label_of(_text(line))
-        if label is not None or (not dated and blocks.continues(_text(line))):
-            if (block := _block_piece(data, at, start, final=final)) is not None:
+        text = "" if dated else _text(line)
+        label = None if dated else blocks.label_of(text)
+        if label is not None or blocks.continues(text):
+            first = _block_start(data, at, start)
+            if not self._are_barren(data, first) and (
+                block := _block_piece(data, first, final=final)
+            ):
                 return block
             if label is not None and label.name == "providername" and label.value:
                 return TextPiece("heading", start, end)
         if b"Event" in line and (opened := OPEN.search(line, hit - start)) is not None:
             return _element(data, start + opened.start())
-        ruled = not dated and blocks.is_separator(_text(line[:80]))
+        ruled = label is None and blocks.is_separator(text[:80])
         if len(line) > _LONG_LINE or ruled or not (told or self._needles.any_in(line)):
             return TextPiece("skip", start, end)
-        return self._line_piece(data, start, end)
+        piece = self._line_piece(data, start, end)
+        named = label is not None and FIELD_OF.get(label.name) not in (None, "message")
+        if named and piece.end == end and not _DIGIT.search(line):
+            return piece._replace(kind="unread")
+        return piece
+
+    def _are_barren(self, data: bytes, start: int) -> bool:
+        """True if as many labelled lines from `start` on as a header may have give no event. Each
+        is looked at once, however many of them follow each other."""
+        begun, end, count, most = self._barren
+        if not begun <= start < end:
+            begun, end, count, most = start, start, 0, 2 * _BACK_LINES
+        count -= data.count(b"\n", begun, start)
+        while count < most:
+            following = _line_end(data, end)
+            text = _text(data[end:following])
+            if following >= len(data) or not blocks.is_barren(text):
+                break
+            end, count = following, count + 1
+            most = 2 * _WRAPPED_LINES if blocks.continues(text) else most
+        self._barren = (start, end, count, most)
+        return count >= most
 
     def _row_piece(
         self, data: bytes, at: int, start: int, end: int, table: Table
@@ -242,7 +273,7 @@ class TextEvents(LogDecoder):
             if stop >= len(data):
                 return TextPiece("line", start, stop, open=True)
             following = _line_end(data, stop)
-            if _STARTS.match(data, stop, following):
+            if hit_between(self._hits, stop, following) or _STARTS.match(data, stop, following):
                 break
             line = data[stop:following]
             if not line.strip() and not is_undescribed(_text(data[start:end])):
@@ -393,9 +424,8 @@ def _element(data: bytes, start: int) -> TextPiece:
     return TextPiece("skip", start, _line_end(data, start), open=is_open)
 
 
-def _block_piece(data: bytes, at: int, line: int, *, final: bool) -> TextPiece | None:
-    """The block of labelled lines around this line; None when it is no block of an event."""
-    start = _block_start(data, at, line)
+def _block_piece(data: bytes, start: int, *, final: bool) -> TextPiece | None:
+    """The block of labelled lines that begins here; None when it is no block of an event."""
     end = start
     lines: list[str] = []
     labels = 0
