@@ -234,7 +234,7 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
 @pytest.mark.parametrize(
     ("where", "part"),
     [
-        ("esewatch.expose.metrics.snapshot.add_database", "metrics"),
+        ("esewatch.expose.metrics.families.add_database", "metrics"),
         ("esewatch.advice.history.derived.member_of", "metrics"),
         ("esewatch.daemon.advisor.judge", "advice"),
         ("esewatch.expose.pages.overview._figures", "other"),

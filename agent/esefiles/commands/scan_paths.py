@@ -125,7 +125,7 @@ def _below(folder: str, *, beside_logs: bool) -> FoundDatabases:
                 files.append(path)
                 expected.add(path)
             elif found.named and is_called_database(path):
-                # A temporary database is told by the scan.
+                # Of a temporary database the scan reports.
                 if is_called_temporary(path):
                     files.append(path)
                 else:
@@ -136,7 +136,7 @@ def _below(folder: str, *, beside_logs: bool) -> FoundDatabases:
 
 
 class _Beside:
-    """What logs, checkpoints and flush maps of a folder say of the databases in it."""
+    """The databases that logs, checkpoints and flush maps of a folder name."""
 
     def __init__(self, folder: str, names: Sequence[str]) -> None:
         self._folder = folder

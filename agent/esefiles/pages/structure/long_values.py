@@ -1,4 +1,4 @@
-"""Long values: whether the pieces of each are as many bytes as its root says.
+"""Long values, and the check that the pieces of each are as many bytes as its root says.
 
 The root of a long value has its references and its size in bytes (LVROOT in rec.hxx); its pieces
 stand behind it under their offsets. All but the last are equally long, none has a gap before it,
@@ -80,7 +80,7 @@ class LongValue(msgspec.Struct, array_like=True, gc=False):
         return self.why if self.is_judged else ""
 
     def _judge(self, piece: Piece, expected: int) -> None:
-        """Whether a piece stands for so many bytes, as it is or compressed."""
+        """Check that a piece stands for so many bytes, as it is or compressed."""
         if expected in (piece.stored, piece.inflated):
             return
         unknown = piece.form > _XPRESS and not piece.inflated

@@ -337,12 +337,15 @@ class Gathering(NamedTuple):
             reported=told.reported,
             notices=told.notices,
             io_errors=io_errors(entry, instance),
-            untimed=entry.untimed.events,
-            untimed_passes=untimed_passes(entry) if entry.untimed.events else (),
-            bad_in_header=0
-            if facts.verified or entry.bad_pages or entry.bad_pages_overflow
-            else entry.header_bad_checksums or 0,
+            bad_in_header=_bad_in_header(entry, facts),
         )
+
+
+def _bad_in_header(entry: Database, facts: Derived) -> int:
+    """Bad checksums that its header counts, where nothing else shows a bad page or proves it."""
+    if facts.verified or entry.bad_pages or entry.bad_pages_overflow:
+        return 0
+    return entry.header_bad_checksums or 0
 
 
 def histories(state: State, settings: Settings) -> dict[DatabaseKey, History]:
@@ -391,6 +394,8 @@ def _of_passes(
         "failures": _times(transitions, FAILS),
         "failed": failed_tasks(views, entry),
         "aborted": max(_times(transitions, {BROKEN_OFF}), default=None),
+        "untimed": entry.untimed.events,
+        "untimed_passes": untimed_passes(entry) if entry.untimed.events else (),
     }
 
 
