@@ -2,7 +2,7 @@
 
 One Prometheus scrapes a real agent; in the slow tests another one has months of logs
 (tests/dashboards/stories.py) with recorded series. Each query is put as Grafana puts it.
-`make golden` writes anew which story each of them tells (told_by.yml); read the difference before
+`make golden` writes anew which story each of them tells (panel_stories.yml); read the difference before
 you keep it.
 """
 
@@ -43,7 +43,7 @@ from tests.support.tools import require
 
 pytestmark = [pytest.mark.e2e, pytest.mark.minutes]
 
-TABLE = Path(__file__).parents[1] / "dashboards" / "told_by.yml"
+TABLE = Path(__file__).parents[1] / "dashboards" / "panel_stories.yml"
 REWRITE = "ESEWATCH_REWRITE_GOLDEN"
 QUERIES = list(queries())
 each_query = of_each(QUERIES, lambda query: " / ".join(query.name))
