@@ -2,8 +2,8 @@
 
 One Prometheus scrapes a real agent; in the slow tests another one has months of logs
 (tests/dashboards/stories.py) with recorded series. Each query is put as Grafana puts it.
-`make golden` writes anew which story each of them tells (panel_stories.yml); read the difference before
-you keep it.
+`make golden` writes anew which story each of them tells (panel_stories.yml); read the difference
+before you keep it.
 """
 
 import os
