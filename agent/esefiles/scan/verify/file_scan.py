@@ -155,7 +155,7 @@ def scan_file(
         file.close()
 
 
-TEMPORARY: Final = "a temporary database: the engine verifies none of its pages, nor does this"
+TEMPORARY: Final = "a temporary database: the engine verifies none of its pages, so none is checked"
 
 
 def _not_scanned(path: str, header: Header | NotDatabase, *, expected: bool) -> FileResult | None:
