@@ -201,6 +201,7 @@ def check_copies(options: argparse.Namespace, pools: Pools) -> int:
     logs, deep = _Logs(named, found.files, options), Deep(options)
     as_json, limit = options.format == "json", listed(options)
     told: list[_Told] = []
+    failed = list(found.errors)
 
     def report(result: FileResult) -> Reported:
         header = result.header
@@ -210,6 +211,7 @@ def check_copies(options: argparse.Namespace, pools: Pools) -> int:
             told.append(_Told(result.path, "not_restorable", "".join(lost_lines(result))))
             return Reported(json_line(lost_object(result)) if as_json else "", WRONG)
         if header is None or result.ended == "failed":
+            failed.append(result.reason)
             return Reported("", WRONG)
         checked = logs.verifier.of(header, result.path)
         beyond = deep.of(result)
@@ -234,7 +236,9 @@ def check_copies(options: argparse.Namespace, pools: Pools) -> int:
     status = run_scan(options, pools, found, report, before=before, all_needed=True)
     if told and not as_json:
         told.sort(key=lambda each: WORST_FIRST.index(each.outcome))
-        sys.stdout.write("".join([f"{summary(told)}\n", *(f"\n{each.text}" for each in told)]))
+        all_mount = all(each.outcome in _MOUNTS for each in told)
+        first = summary(told, is_all=not failed and not (all_mount and status != HEALTHY))
+        sys.stdout.write("".join([f"{first}\n", *(f"\n{each.text}" for each in told)]))
     return status
 
 
@@ -253,8 +257,9 @@ _OUTCOMES: tuple[tuple[Sequence[Outcome], str], ...] = (
 )
 
 
-def summary(told: Sequence[_Told]) -> str:
-    """The one line that matters: which of the databases would not mount."""
+def summary(told: Sequence[_Told], *, is_all: bool) -> str:
+    """The one line that matters: which of the databases would not mount. `is_all`: all that were
+    named have a verdict."""
     names = Counter(Path(each.path).name for each in told)
     sentences: list[str] = []
     for outcomes, what in _OUTCOMES:
@@ -269,7 +274,10 @@ def summary(told: Sequence[_Told]) -> str:
             sentences.append(f"{len(found):,}{of_all} {what}: {shown}.")
     if not sentences:
         name = visible(Path(told[0].path).name)
-        sentences = [f"{name if len(told) == 1 else f'All {len(told):,} databases'} would mount."]
+        every = f"All {len(told):,} databases" if is_all else f"{len(told):,} databases"
+        sentences = [f"{name if len(told) == 1 else every} would mount."]
+    if not is_all:
+        sentences.append("Others have no verdict: the lines on standard error say why.")
     return " ".join(sentences)
 
 

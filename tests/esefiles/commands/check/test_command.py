@@ -784,6 +784,24 @@ def test_a_lost_database_of_a_folder_is_judged(tmp_path: Path, capsys: Captured)
     assert first == "3 of 4 databases would not mount: priv05.edb, priv07.edb, priv08.edb."
 
 
+def test_where_some_have_no_verdict_the_first_line_does_not_speak_of_all(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        write_edb(tmp_path / f"{name}.edb")
+    without_permission(monkeypatch, "scan.verify.file_scan", tmp_path / "c.edb")
+    rest = "Others have no verdict: the lines on standard error say why."
+
+    assert main(["check", *(str(tmp_path / f"{name}.edb") for name in ("a", "b", "c"))]) == 1
+    assert capsys.readouterr().out.startswith(f"2 databases would mount. {rest}\n")
+    assert main(["check", str(tmp_path / "a.edb"), str(tmp_path / "nowhere.edb")]) == 1
+    assert capsys.readouterr().out.startswith(f"a.edb would mount. {rest}\n")
+    (tmp_path / "b.edb").write_bytes(b"")
+    assert main(["check", *(str(tmp_path / f"{name}.edb") for name in ("a", "b", "c"))]) == 1
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == f"1 of 2 databases would not mount: b.edb. {rest}"
+
+
 @pytest.mark.parametrize("ending", [".mdb", ".dat"])
 @pytest.mark.parametrize("beside", ["flush map", "log", "checkpoint", "nothing"])
 def test_a_name_that_much_else_has_is_a_database_where_something_beside_it_says_so(
