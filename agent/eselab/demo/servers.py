@@ -71,7 +71,7 @@ def _mail(live: float) -> dict[str, Any]:
     """Scans end one after the other: however late the first page is there, one is to be seen."""
     return _plan(
         _windowed(SHRINK, live, kept=240.0),
-        _windowed(KEEP, live, kept=312.0, scan_throttle=_throttle(-10 * 60, 500)),
+        _windowed(KEEP, live, kept=280.0, scan_throttle=_throttle(-10 * 60, 500)),
         _windowed(GROW, live, kept=28.0, scan_throttle=_throttle(10 * 60, 745)),
         _windowed(NIGHTLY, live, kept=63.0, scan_throttle=_throttle(-15 * 60, 75)),
     )
