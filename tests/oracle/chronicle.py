@@ -254,8 +254,11 @@ def lost(
         for time, number, _ in life
     ]
     beside = sorted([before, *between, after], key=lambda each: each[1])
+    times = {number: time for time, number in beside}
     for (begin, low), (end, high) in pairwise(beside):
         if any(number not in read for number in range(low + 1, high)):
+            # "Numbers and times rise together": it was before the next number, too.
+            end = min(end, times.get(high + 1, end))
             yield min(begin, end), max(begin, end)
 
 

@@ -579,6 +579,19 @@ def test_a_gap_beside_a_record_of_a_clock_that_was_ahead_is_one(agreed: Agreed) 
     assert "unknown_since" in one(agreed(first, *records, days=10, whole=True), DIRECTORY).findings
 
 
+def test_what_is_lost_before_a_clock_that_was_ahead_was_before_the_next_number(
+    agreed: Agreed,
+) -> None:
+    first = collected(0)
+    number = first.record_id or 0
+    records = [
+        collected(days)._replace(record_id=number + n)
+        for n, days in ((2, 10.4), (3, 0.01), *((3 + n, n / 2) for n in range(1, 20)))
+    ]
+    found = one(agreed(first, *records, days=10, whole=True), DIRECTORY)
+    assert "unknown_since" not in found.findings
+
+
 def test_a_failure_shows_that_the_log_would_have_a_completion(agreed: Agreed) -> None:
     failed = ntds(0, 705, NTDS_DIT, "-1011")
     alive = [other_program(each, "Directory Service") for each in range(1, 20)]
