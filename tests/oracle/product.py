@@ -75,7 +75,14 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
             )
             folder.fold(SOURCE, batch, history.now)
         read += records
-        if history.complete_channels:
+        # A record of a clock that was ahead is read after an acknowledgement before its time, here:
+        # until then its number is not lost.
+        is_ahead = acknowledged is not None and any(
+            history.now < _when(each) <= history.now + DAY
+            for each in history.records
+            if not isinstance(each, Acknowledged)
+        )
+        if history.complete_channels and not is_ahead:
             folder.fold(
                 SOURCE,
                 Batch(records=list(_coverage(read, history)), caught_up=True),
