@@ -12,10 +12,10 @@ from pathlib import Path
 
 from bench.figure import Figure, paired
 from esefiles.pages.header_fields import Signature
-from esefiles.scan.reading.reading import DatabaseFile
-from esefiles.scan.recovery.log_folder import LogFolders
-from esefiles.scan.recovery.log_reader import READ_BYTES
-from esefiles.scan.recovery.log_verification import verify_logs
+from esefiles.scans.reading.reading import DatabaseFile
+from esefiles.scans.recovery.log_folder import LogFolders
+from esefiles.scans.recovery.log_reader import READ_BYTES
+from esefiles.scans.recovery.log_verification import verify_logs
 from tests.support.edb import CREATED
 from tests.support.logs import RANDOM, Log
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from bench.figure import Figure, paired
 from esefiles.pages import kernels
-from esefiles.scan.pace import Pace
-from esefiles.scan.reading import os_page_cache
-from esefiles.scan.reading.reading import DatabaseFile
-from esefiles.scan.verify.file_scan import ScanOptions, scan_file
-from esefiles.scan.verify.stream import READ_SIZE
+from esefiles.scans.pace import Pace
+from esefiles.scans.reading import os_page_cache
+from esefiles.scans.reading.reading import DatabaseFile
+from esefiles.scans.verify.file_scan import ScanOptions, scan_file
+from esefiles.scans.verify.stream import READ_SIZE
 from tests.support.edb import Edb, write_edb
 
 SIZE = 1 << 30

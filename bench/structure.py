@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.figure import Figure, paired
-from esefiles.scan.pace import Pace
-from esefiles.scan.structure.structure_check import check_structure
-from esefiles.scan.verify.file_scan import ScanOptions, scan_file
+from esefiles.scans.pace import Pace
+from esefiles.scans.structure.structure_check import check_structure
+from esefiles.scans.verify.file_scan import ScanOptions, scan_file
 from tests.support import ese_database
 from tests.support.ese_database import LEAF, NEW_RECORD, PARENT, ROOT, EseDatabase, Page, key_of
 

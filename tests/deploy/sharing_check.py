@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from esefiles.base.shared_file import open_shared
-from esefiles.scan.open_errors import why_not_opened
+from esefiles.scans.open_errors import why_not_opened
 from esewatch.sources.files.raw_file import open_raw
 
 assert sys.platform == "win32"

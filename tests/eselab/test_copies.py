@@ -19,7 +19,7 @@ from eselab.machine.mail import TABLES, Row
 from eselab.machine.passive import PassiveCopy
 from eselab.storage.transaction_log.log import LogError, generation_of, kept, log_name
 from esewatch.config import DatabaseRule, Settings
-from tests.esefiles.scan.scanning import scan
+from tests.esefiles.scans.scanning import scan
 from tests.eselab.machine.test_machine import files
 from tests.eselab.mailing import Records, expect_consistent, write
 from tests.eselab.running import (

@@ -115,7 +115,7 @@ class Copy:
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("esefiles.scan.reading.header_reading.PAUSES", ())
+    monkeypatch.setattr("esefiles.scans.reading.header_reading.PAUSES", ())
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from eselab.disk.disk import RealDisk
 from eselab.storage.store import Store
-from tests.esefiles.scan.scanning import scan
+from tests.esefiles.scans.scanning import scan
 from tests.eselab.committing import FIRST, NAME, PAGE_SIZE, Model, advance, last_of
 from tests.eselab.killing import killed
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from esefiles.pages.checksum import xor_checksum
-from esefiles.scan.lost_writes import FLUSH_MAP, LostWrites, lost_writes
+from esefiles.scans.lost_writes import FLUSH_MAP, LostWrites, lost_writes
 from eselab.disk.disk import RealDisk
 from eselab.storage.store import Store
 from esewatch.cli import main
@@ -31,7 +31,7 @@ def fill(store: Store, value: int) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("esefiles.scan.reading.header_reading.PAUSES", ())
+    monkeypatch.setattr("esefiles.scans.reading.header_reading.PAUSES", ())
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     made = tmp_path / "copy"
     made.mkdir()

@@ -8,10 +8,11 @@ import struct
 import tempfile
 from pathlib import Path
 
-from esefiles.commands.check import Beyond, beyond_lines, beyond_object
+from esefiles import CopyResult, FileResult
+from esefiles.commands.check import beyond_lines, beyond_object
 from esefiles.pages.structure.report import MOST_ERRORS
-from esefiles.scan.lost_writes import lost_writes
-from esefiles.scan.structure.structure_check import check_structure
+from esefiles.scans.lost_writes import lost_writes
+from esefiles.scans.structure.structure_check import check_structure
 from tests.support import flush_maps
 from tests.support.edb import seal, sealed_header
 from tests.support.ese_database import PAGES, database
@@ -19,6 +20,7 @@ from tests.support.ese_database import PAGES, database
 CHANGE = struct.Struct("<BHH")
 """A page, a byte of it, the 16 bits that are put there."""
 SIZES = (4096, 16384)
+NO_FILE = FileResult(path="a.edb", ended="complete")
 
 
 @functools.cache
@@ -61,8 +63,8 @@ def structure(data: bytes) -> None:
         assert error.kind
         assert len(error.sentence) < 300
         assert error.sentence.isprintable()
-    beyond_object(Beyond(found))
-    beyond_lines(Beyond(found))
+    beyond_object(CopyResult(file=NO_FILE, structure=found))
+    beyond_lines(CopyResult(file=NO_FILE, structure=found))
 
 
 def flush_map(data: bytes) -> None:
@@ -78,5 +80,5 @@ def flush_map(data: bytes) -> None:
             found = lost_writes(str(edb), str(jfm))
             assert set(found.pages) <= set(range(1, 9))
             assert found.state == "compared" or not found.pages
-            beyond_object(Beyond(None, found))
-            beyond_lines(Beyond(None, found))
+            beyond_object(CopyResult(file=NO_FILE, lost=found))
+            beyond_lines(CopyResult(file=NO_FILE, lost=found))

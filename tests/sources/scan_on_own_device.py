@@ -8,8 +8,8 @@ On the machine's real devices it would wait for other scans there.
 import os
 import sys
 
-from esefiles.scan import child
-from esefiles.scan.devices.topology import Topology
+from esefiles.scans import child
+from esefiles.scans.devices.topology import Topology
 
 
 class OwnDevice(Topology):

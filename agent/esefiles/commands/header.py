@@ -7,34 +7,21 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
+from esefiles import HeaderError, header
 from esefiles.base.command import add_format_option, exit_status
 from esefiles.base.names import one_line, printable, visible
-from esefiles.commands.scan_paths import find_databases
 from esefiles.commands.scan_run import complain
 from esefiles.commands.scan_text import json_line
-from esefiles.logs.checkpoint import CHECKPOINT_BYTES, Checkpoint, parse_checkpoint
-from esefiles.logs.log_header import (
-    LOG_HEADER_BYTES,
-    Attachment,
-    LogHeader,
-    Parameters,
-    is_log,
-    parse_log_header,
-)
-from esefiles.pages.file_types import foreign_type_of
+from esefiles.file_header import AnyHeader
+from esefiles.logs.checkpoint import Checkpoint
+from esefiles.logs.log_header import Attachment, LogHeader, Parameters
 from esefiles.pages.flush_map.flush_types import PAGES_OF_MAP_PAGE
-from esefiles.pages.flush_map.map_header import (
-    MAP_PAGE,
-    MapHeader,
-    is_flush_map,
-    is_whole,
-    parse_map_header,
-)
-from esefiles.pages.header import Header, NotDatabase
+from esefiles.pages.flush_map.map_header import MAP_PAGE, MapHeader
+from esefiles.pages.header import Header
 from esefiles.pages.header_fields import (
     BackupRecord,
     HeaderCounter,
@@ -42,9 +29,7 @@ from esefiles.pages.header_fields import (
     LogRange,
     Signature,
 )
-from esefiles.scan.open_errors import why_not_opened
-from esefiles.scan.reading.header_reading import read_header
-from esefiles.scan.reading.reading import DatabaseFile
+from esefiles.paths import find_databases
 
 
 def add_header(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -64,29 +49,26 @@ def add_header(commands: "argparse._SubParsersAction[Any]") -> None:
 def print_headers(options: argparse.Namespace) -> int:
     """`header`: exit status 1 when a header is damaged or counts faults, 2 when no file has one."""
     found = find_databases(options.paths)
-    unreadable, wrong, shown = bool(found.errors), False, 0
+    unreadable, wrong, shown = found.is_failed, False, 0
     as_json = options.format == "json"
-    for error in found.errors:
-        complain(error)
+    for other in found.others:
+        if other.ended == "failed":
+            complain(other.reason)
     for path in found.files:
         try:
-            header, size = _read(path)
-        except (OSError, ValueError) as error:
-            complain(why_not_opened(path, error))
-            unreadable = True
-            continue
-        if isinstance(header, NotDatabase | _Damaged):
-            complain(f"{path}: {header.reason}")
-            unreadable = unreadable or isinstance(header, NotDatabase)
-            wrong = wrong or isinstance(header, _Damaged)
+            _, size, content = header(path)
+        except HeaderError as error:
+            complain(str(error))
+            unreadable = unreadable or not error.damaged
+            wrong = wrong or error.damaged
             continue
         sys.stdout.write("\n" * (shown > 0 and options.format == "text"))
         if as_json:
-            sys.stdout.write(json_line(header_object(path, size, header)))
+            sys.stdout.write(json_line(header_object(path, size, content)))
         else:
-            sys.stdout.write(header_text(path, size, header))
+            sys.stdout.write(header_text(path, size, content))
         shown += 1
-        wrong = wrong or _wrong(header, size)
+        wrong = wrong or _wrong(content, size)
     return exit_status(any_read=wrong or shown > 0, unreadable=unreadable, wrong=wrong)
 
 
@@ -97,47 +79,6 @@ _OF_BLANK: Final = frozenset(
 
 _LABEL: Final = 24
 """Characters of a row up to its value."""
-
-AnyHeader = Header | LogHeader | Checkpoint | MapHeader
-
-
-class _Damaged(NamedTuple):
-    """A header of a log, a checkpoint or a flush map of which nothing can be shown."""
-
-    reason: str
-
-
-def _read(path: str) -> tuple[AnyHeader | NotDatabase | _Damaged, int]:
-    file = DatabaseFile(path)
-    try:
-        found = read_header(file)
-        if isinstance(found, Header):
-            return found, file.size()
-        return _of_recovery(file.read(0, CHECKPOINT_BYTES)) or found, file.size()
-    finally:
-        file.close()
-
-
-def _of_recovery(data: bytes) -> AnyHeader | NotDatabase | _Damaged | None:
-    """The header of a log, a checkpoint or a flush map; None: the file is none of them."""
-    log = parse_log_header(data)
-    if isinstance(log, LogHeader):
-        return log
-    checkpoint = parse_checkpoint(data)
-    if isinstance(checkpoint, Checkpoint):
-        return checkpoint
-    # A program may have in one place what a log has there.
-    if foreign_type_of(data):
-        return None
-    if is_flush_map(data):
-        flush_map = parse_map_header(data)
-        if isinstance(flush_map, MapHeader):
-            return flush_map
-        return NotDatabase(flush_map) if is_whole(data) else _Damaged(flush_map)
-    if checkpoint.damaged:
-        return _Damaged(checkpoint.reason)
-    was_log = len(data) >= LOG_HEADER_BYTES or is_log(data)
-    return _Damaged(log.reason) if log.damaged and was_log else None
 
 
 def header_text(path: str, size: int, header: AnyHeader) -> str:

@@ -1,31 +1,22 @@
-"""`scan`: reads and verifies every page of database files; `check` shares options and run."""
+"""`scan`: reads and verifies every page of database files; `check` shares its options."""
 
 import argparse
 import contextlib
-import signal
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from esefiles.base.command import HEALTHY, WRONG, add_format_option
+from esefiles import FileResult, ScanOptions, Watcher, scan
+from esefiles.base.command import add_format_option
 from esefiles.base.units import parse_duration, parse_size
-from esefiles.commands.scan_paths import FoundDatabases, find_databases
-from esefiles.commands.scan_run import Report, Reported, ScanRun, complain
+from esefiles.commands.scan_run import Shown, Terminal, print_results
 from esefiles.commands.scan_text import is_wrong, json_line, json_object, text_lines
-from esefiles.scan.devices.topology import Topology
-from esefiles.scan.pace import yield_the_disk
-from esefiles.scan.plan import ScanTarget, plan
-from esefiles.scan.position import Positions, default_folder
-from esefiles.scan.results import MAX_LISTED, FileResult
-from esefiles.scan.verify.file_scan import ScanOptions
+from esefiles.page_scan import Pools, RunOptions
+from esefiles.scans.position import default_folder
+from esefiles.scans.results import MAX_LISTED
 
 LISTED_IN_TEXT = 20
-
-Pools = Mapping[str, Sequence[str]]
-"""See `plan`."""
 
 _READ_SIZES = (4 << 10, 64 << 20)
 _SIZE_SUFFIXES = ("/s", "b", "i")
@@ -130,94 +121,30 @@ def listed(options: argparse.Namespace) -> int:
     return default if options.listed is None else int(options.listed)
 
 
-def run_scan(
-    options: argparse.Namespace,
-    pools: Pools,
-    found: FoundDatabases,
-    report: Report,
-    *,
-    before: Callable[[threading.Event], None] = lambda _: None,
-    all_needed: bool = False,
-) -> int:
-    """Scan what was found; the exit status. `before` is done first, and ends when it is stopped.
-
-    `all_needed`: see ScanRun.
-    """
-    deadline = None if options.max_time is None else time.monotonic() + options.max_time
-    for sentence in (*found.errors, *found.notes):
-        complain(sentence)
-    positions = Positions(options.position_folder or default_folder(), complain)
-    targets = [
-        ScanTarget(path=path, size=_size_of(path), verified=positions.completed(path))
-        for path in found.files
-    ]
-    lanes = plan(targets, Topology(), pools)
-    yield_the_disk()
-    with _signals() as interrupt:
-        before(interrupt.stop)
-        run = ScanRun(
-            ScanOptions(
-                read_size=options.read_size,
-                throttle=options.throttle_ms / 1000,
-                rate=options.rate,
-                buffered=options.buffered,
-            ),
-            positions,
-            report,
-            resume=options.resume,
-            unreadable=bool(found.errors),
-            all_needed=all_needed,
-            expected=found.expected,
-        )
-        status = run.run(lanes, deadline, interrupt.stop)
-    if interrupt.signal:
-        complain(f"ended by {signal.Signals(interrupt.signal).name}")
-        return 128 + interrupt.signal
-    return status
-
-
-def _size_of(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
-
-
-class _Interrupt:
-    """Signal that ended the scan; `stop` is set then."""
-
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-        self.signal = 0
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        if not self.signal:
-            self.signal = number
-            self.stop.set()
-        else:
-            # Asked twice: whatever hangs, this ends it.
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[_Interrupt]:
-    interrupt = _Interrupt()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupt
-        return
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield interrupt
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def run_arguments(
+    options: argparse.Namespace, pools: Pools, stop: threading.Event, watcher: Watcher
+) -> RunOptions:
+    """The arguments of `esefiles.scan` and `check`, beside paths."""
+    found = RunOptions(
+        options=ScanOptions(
+            read_size=options.read_size,
+            throttle=options.throttle_ms / 1000,
+            rate=options.rate,
+            buffered=options.buffered,
+        ),
+        resume=options.resume,
+        position_folder=options.position_folder or default_folder(),
+        pools=pools,
+        stop=stop,
+        watcher=watcher,
+    )
+    if options.max_time is not None:
+        found["max_time"] = options.max_time
+    return found
 
 
 def add_scan(commands: "argparse._SubParsersAction[Any]") -> argparse.ArgumentParser:
-    scan: argparse.ArgumentParser = commands.add_parser(
+    parser: argparse.ArgumentParser = commands.add_parser(
         "scan",
         help="verify the page checksums of database files, read-only",
         description="Reads every page, bypassing the page cache, and verifies it. Files on"
@@ -226,21 +153,25 @@ def add_scan(commands: "argparse._SubParsersAction[Any]") -> argparse.ArgumentPa
         " cannot be scanned, 2 none could be scanned.",
         epilog="example: esewatch scan --throttle-ms 20 '/snap/*.edb'",
     )
-    scan.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
-    add_format_option(scan)
-    add_scan_options(scan)
-    return scan
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
+    add_format_option(parser)
+    add_scan_options(parser)
+    return parser
 
 
 def scan_files(options: argparse.Namespace, pools: Pools) -> int:
     as_json, limit = options.format == "json", listed(options)
 
-    def report(result: FileResult) -> Reported:
-        status = WRONG if is_wrong(result) else HEALTHY
+    def text(result: FileResult) -> str:
         if result.header is None:
-            return Reported("", status, result.reason)
+            return ""
         if as_json:
-            return Reported(json_line(json_object(result, limit)), status)
-        return Reported("".join(f"{line}\n" for line in text_lines(result, limit)), status)
+            return json_line(json_object(result, limit))
+        return "".join(f"{line}\n" for line in text_lines(result, limit))
 
-    return run_scan(options, pools, find_databases(options.paths), report)
+    def results(stop: threading.Event, terminal: Terminal) -> Iterator[Shown]:
+        for result in scan(options.paths, **run_arguments(options, pools, stop, terminal)):
+            is_told = result.header is not None
+            yield Shown(result, text(result), wrong=is_wrong(result), is_told=is_told)
+
+    return print_results(results)

@@ -1,57 +1,82 @@
-"""The run of `scan`: all lanes at once, positions kept, each file reported when it ends."""
+"""The run of `scan` and `check`: results are printed as they come, and make the exit status."""
 
+import contextlib
+import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from tqdm import tqdm
 
-from esefiles.base.command import HEALTHY, exit_status
+from esefiles import FileResult, Watcher
+from esefiles.base.command import exit_status
 from esefiles.base.names import visible
 from esefiles.base.progress import progress_bar
-from esefiles.scan.lanes import Waiting, run_lanes
-from esefiles.scan.pace import Pace
-from esefiles.scan.plan import Lane, ScanTarget
-from esefiles.scan.position import Positions
-from esefiles.scan.results import FileResult, Place
-from esefiles.scan.verify.file_scan import ScanOptions, scan_file
+from esefiles.scans.pace import yield_the_disk
+from esefiles.scans.plan import Lane
 
 BYTES: Final[dict[str, Any]] = {"unit": "B", "unit_scale": True, "unit_divisor": 1024}
 
+GO_ON = "--resume goes on from here"
 
-class Progress:
-    """Bars on stderr when it is a terminal, else nothing. Used by the threads of all lanes."""
+NAMED = 3
+"""Files that a line names; more are counted."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
+
+def complain(line: str) -> None:
+    print(f"esewatch: {visible(line)}", file=sys.stderr)
+
+
+class Terminal(Watcher):
+    """Bars on stderr when it is a terminal, and whole lines between them."""
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._closed = False
         self._at: dict[tuple[str, ...], int] = {}
-        self._bars = {
-            lane.locks: progress_bar(
-                desc=lane.device or "files",
-                total=sum(target.size for target in lane.targets),
-                position=at,
-                **BYTES,
-            )
-            for at, lane in enumerate(lanes if sys.stderr.isatty() else ())
-        }
+        self._bars: dict[tuple[str, ...], tqdm[Any]] = {}
+        self._works: dict[str, tqdm[Any]] = {}
 
-    def begin(self, lane: Lane, offset: int) -> None:
-        """The lane's next file begins; an earlier scan read what lies before `offset`."""
+    def plans(self, lanes: Sequence[Lane]) -> None:
+        """A bar for each lane."""
+        for at, lane in enumerate(lanes if sys.stderr.isatty() else ()):
+            total = sum(target.size for target in lane.targets)
+            name = lane.device or "files"
+            self._bars[lane.locks] = progress_bar(desc=name, total=total, position=at, **BYTES)
+
+    def begins(self, lane: Lane, offset: int) -> None:
+        """Bytes that an earlier scan read are progress, but not speed."""
         with self._lock:
             self._at[lane.locks] = offset
             if bar := self._bars.get(lane.locks):
-                # Progress, but not speed.
                 bar.initial += offset
                 bar.n += offset
 
-    def reached(self, lane: Lane, offset: int) -> None:
+    def reaches(self, lane: Lane, offset: int) -> None:
+        """Move the bar of the lane."""
         with self._lock:
             if bar := self._bars.get(lane.locks):
                 bar.update(offset - self._at[lane.locks])
             self._at[lane.locks] = offset
+
+    def works(self, what: str, done: int, total: int) -> None:
+        """Move a bar that goes when all is done."""
+        with self._lock:
+            if self._closed:
+                return
+            if what not in self._works:
+                self._works[what] = progress_bar(desc=visible(what), total=total, **BYTES)
+            bar = self._works[what]
+            bar.total = total
+            bar.update(done - bar.n)
+            if done >= total:
+                self._works.pop(what).close()
+
+    def remarks(self, sentence: str) -> None:
+        """A line on stderr."""
+        self.write(f"esewatch: {visible(sentence)}\n", error=True)
 
     def write(self, text: str, *, error: bool = False) -> None:
         """Print whole lines between the bars; after `close` nothing. Raises BrokenPipeError."""
@@ -66,171 +91,117 @@ class Progress:
         """Take the bars away. A thread that hung in a read says nothing any more."""
         with self._lock:
             self._closed = True
-            for bar in self._bars.values():
+            for bar in (*self._bars.values(), *self._works.values()):
                 bar.close()
 
 
-SAVE_SECONDS = 0.5
-"""Seconds between two stored positions of a scan."""
+class Shown(NamedTuple):
+    """A result, and what is printed of it."""
 
-GO_ON = "--resume goes on from here"
-
-_NAMED = 3
-"""Files that a line names; more are counted."""
-
-
-class Reported(NamedTuple):
-    """Text that is printed of a file, the exit status that it asks for, and a line on stderr."""
-
+    file: FileResult
     text: str
-    status: int
-    error: str = ""
+    wrong: bool
+    is_told: bool
+    """The text says, or will say, why it has no pages."""
+
+    def complaint(self) -> str:
+        """A sentence for stderr, if there is one to be said."""
+        file = self.file
+        if file.ended in ("time", "stopped"):
+            return f"{file.path}: {file.reason}" if file.reason else ""
+        return "" if self.is_told and file.ended != "failed" else file.reason
 
 
-Report = Callable[[FileResult], Reported]
+class Tally:
+    """Counts results for the exit status. `all_needed`: a file that was not read to its end is
+    wrong."""
 
-
-def complain(line: str) -> None:
-    print(f"esewatch: {visible(line)}", file=sys.stderr)
-
-
-def _has_pages(result: FileResult) -> bool:
-    counts = result.place.counts if result.place is not None else None
-    return counts is not None and bool(counts.pages_seen or counts.bad())
-
-
-class ScanRun:
-    """Scans the files of lanes. `resume`: goes on from the positions that are kept.
-
-    `unreadable`: something that was named cannot be scanned. `report` says what is printed of a
-    file that ended. `all_needed`: a file that was not read to its end is wrong. `expected`: see
-    FoundDatabases.
-    """
-
-    def __init__(
-        self,
-        options: ScanOptions,
-        positions: Positions,
-        report: Report,
-        *,
-        resume: bool,
-        unreadable: bool,
-        all_needed: bool,
-        expected: Collection[str] = (),
-    ) -> None:
-        self._options = options
-        self._positions = positions
-        self._report = report
-        self._resume = resume
-        self._paces: dict[tuple[str, ...], Pace] = {}
-        self._progress = Progress(())
-        self._stop = threading.Event()
-        self._left: set[str] = set()
-        self._lock = threading.Lock()
-        self._is_kept = True
-        self._is_wrong = False
-        self._unreadable = unreadable
+    def __init__(self, *, all_needed: bool) -> None:
         self._all_needed = all_needed
-        self._expected = expected
+        self._left: list[str] = []
+        self._unreadable = False
         self._any_read = False
+        self._wrong = False
 
-    def run(self, lanes: Sequence[Lane], deadline: float | None, stop: threading.Event) -> int:
-        """Scan until all is done, `deadline` (time.monotonic()) or `stop`; the exit status.
+    def add(self, result: FileResult, *, wrong: bool) -> None:
+        counts = result.place.counts if result.place is not None else None
+        if result.ended in ("time", "stopped"):
+            self._left.append(result.path)
+            is_read = result.header is not None
+        elif result.ended == "failed":
+            self._unreadable = True
+            is_read = counts is not None and bool(counts.pages_seen or counts.bad())
+        else:
+            is_read = result.ended != "foreign"
+        self._any_read = self._any_read or is_read
+        self._wrong = self._wrong or (wrong and is_read)
 
-        Raises BrokenPipeError where nobody reads what is printed.
-        """
-        self._paces = {lane.locks: self._options.pace(deadline, stop) for lane in lanes}
-        self._stop = stop
-        self._left = {target.path for lane in lanes for target in lane.targets}
-        self._progress = Progress(lanes)
-        try:
-            run_lanes(lanes, self._work, stop=stop, deadline=deadline, on_wait=self._wait)
-        finally:
-            self._progress.close()
-        self._tell_what_is_left()
-        wrong = self._is_wrong or (self._all_needed and bool(self._left))
+    def left(self) -> str:
+        """A line on the files that were not read to their end, if there are any."""
+        if not self._left:
+            return ""
+        names = ", ".join(sorted(self._left)[:NAMED])
+        more = f" and {len(self._left) - NAMED} more" if len(self._left) > NAMED else ""
+        return f"not finished: {names}{more}: {GO_ON}"
+
+    def status(self) -> int:
+        wrong = self._wrong or (self._all_needed and bool(self._left))
         return exit_status(any_read=self._any_read, unreadable=self._unreadable, wrong=wrong)
 
-    def _work(self, lane: Lane, target: ScanTarget) -> None:
-        path, pace = target.path, self._paces[lane.locks]
-        place = self._begun(path)
-        self._progress.begin(lane, 0 if place is None else place.offset)
-        kept = time.monotonic()
-        expected = path in self._expected
-        for step in scan_file(path, self._options, pace, place=place, expected=expected):
-            if step.place is not None:
-                self._progress.reached(lane, step.place.offset)
-                now = time.monotonic()
-                if step.result is None and now - kept >= SAVE_SECONDS:
-                    kept = now
-                    self._keep(step.place)
-            if step.result is not None:
-                step.result.device = lane.device
-                try:
-                    self._end(step.result)
-                except BrokenPipeError:
-                    # Nobody reads the results: none of the other files has to be read.
-                    self._stop.set()
-                    raise
 
-    def _begun(self, path: str) -> Place | None:
-        """Place of an earlier scan. Without `resume` its position goes: this one is newer."""
-        if self._resume:
-            return self._positions.load(path)
-        try:
-            self._positions.drop(path)
-        except OSError as error:
-            self._cannot_keep(error)
-        return None
+def print_results(
+    results: Callable[[threading.Event, Terminal], Iterable[Shown]], *, all_needed: bool = False
+) -> int:
+    """Print what comes, until all is done or a signal ends it; the exit status. `results` is given
+    what ends the run, and what shows it. Raises BrokenPipeError."""
+    terminal, tally = Terminal(), Tally(all_needed=all_needed)
+    yield_the_disk()
+    try:
+        with _signals() as interrupt:
+            for shown in results(interrupt.stop, terminal):
+                tally.add(shown.file, wrong=shown.wrong)
+                if complaint := shown.complaint():
+                    terminal.remarks(complaint)
+                terminal.write(shown.text)
+    finally:
+        terminal.close()
+    if left := tally.left():
+        complain(left)
+    if interrupt.signal:
+        complain(f"ended by {signal.Signals(interrupt.signal).name}")
+        return 128 + interrupt.signal
+    return tally.status()
 
-    def _keep(self, place: Place) -> None:
-        try:
-            self._positions.save(place)
-        except OSError as error:
-            self._cannot_keep(error)
 
-    def _cannot_keep(self, error: OSError) -> None:
-        with self._lock:
-            said, self._is_kept = not self._is_kept, False
-        if not said:
-            why = error.strerror or error
-            self._progress.write(
-                f"esewatch: positions cannot be kept in {self._positions.folder}: {why}:"
-                " --resume will start from the beginning; see --position-folder\n",
-                error=True,
-            )
+class _Interrupt:
+    """Signal that ended the run; `stop` is set then."""
 
-    def _end(self, result: FileResult) -> None:
-        if result.ended == "complete":
-            try:
-                self._positions.complete(result.path, time.time())
-            except OSError as error:
-                self._cannot_keep(error)
-        elif result.place is not None:
-            self._keep(result.place)
-        shown, status, said = self._report(result)
-        with self._lock:
-            self._unreadable = self._unreadable or result.ended == "failed"
-            if result.ended != "failed" or _has_pages(result):
-                self._any_read = True
-                self._is_wrong = self._is_wrong or status != HEALTHY
-            if result.ended not in ("time", "stopped"):
-                self._left.discard(result.path)
-        if result.ended == "failed":
-            said = result.reason
-        elif result.ended in ("time", "stopped"):
-            said = f"{result.path}: {result.reason}"
-        if said:
-            self._progress.write(f"esewatch: {visible(said)}\n", error=True)
-        self._progress.write(shown)
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.signal = 0
 
-    def _wait(self, waiting: Waiting) -> None:
-        self._progress.write(f"esewatch: {visible(str(waiting))}\n", error=True)
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if not self.signal:
+            self.signal = number
+            self.stop.set()
+        else:
+            # Asked twice: whatever hangs, this ends it.
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
 
-    def _tell_what_is_left(self) -> None:
-        with self._lock:
-            left = sorted(self._left)
-        if left:
-            names = ", ".join(left[:_NAMED])
-            more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-            complain(f"not finished: {names}{more}: {GO_ON}")
+
+@contextlib.contextmanager
+def _signals() -> Iterator[_Interrupt]:
+    """SIGINT and SIGTERM set `stop` meanwhile."""
+    interrupt = _Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield interrupt
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

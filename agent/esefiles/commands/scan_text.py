@@ -7,7 +7,7 @@ import msgspec
 
 from esefiles.base.names import printable, visible
 from esefiles.base.units import show_duration, size
-from esefiles.scan.results import Counts, FileResult, ScannedBadPage
+from esefiles.scans.results import Counts, FileResult, ScannedBadPage
 
 _encode = msgspec.json.Encoder().encode
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from esefiles.commands.check import add_check, check_copies
 from esefiles.commands.header import add_header
-from esefiles.commands.scan import Pools, add_scan, scan_files
+from esefiles.commands.scan import add_scan, scan_files
+from esefiles.page_scan import Pools
 from esewatch.cli.options import add_config_option, load_settings
 
 

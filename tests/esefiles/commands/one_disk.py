@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from esefiles.commands import scan
+from esefiles import page_scan
 from esewatch.cli import main
 
 
@@ -28,5 +28,5 @@ class OneDisk:
 
 
 if __name__ == "__main__":
-    vars(scan)["Topology"] = OneDisk
+    vars(page_scan)["Topology"] = OneDisk
     sys.exit(main())

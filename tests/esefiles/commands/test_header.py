@@ -21,7 +21,7 @@ ATTACHED = datetime(2018, 2, 3, 14, 41, 37, 597000, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("esefiles.scan.reading.header_reading.PAUSES", ())
+    monkeypatch.setattr("esefiles.scans.reading.header_reading.PAUSES", ())
 
 
 def rows(text: str) -> dict[str, str]:

@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
-from esefiles.commands import scan as command
-from esefiles.scan.position import Positions
-from esefiles.scan.reading.reading import DatabaseFile
+from esefiles import page_scan
+from esefiles.commands import scan_run
+from esefiles.scans.position import Positions
+from esefiles.scans.reading.reading import DatabaseFile
 from esewatch.cli import main
 from tests.esefiles.commands.one_disk import OneDisk
-from tests.esefiles.scan.faulty import Disk, disk_below
+from tests.esefiles.scans.faulty import Disk, disk_below
 from tests.support.campaign import COMMAND, number_of
 from tests.support.edb import Edb, write_edb
 from tests.support.figures import record
@@ -38,8 +39,8 @@ BAD = {"dissect-SRUDB-16-bad-pages.dat": list(range(143, 159))}
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the positions."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(command, "Topology", OneDisk)
-    monkeypatch.setattr(command, "yield_the_disk", lambda: None)
+    monkeypatch.setattr(page_scan, "Topology", OneDisk)
+    monkeypatch.setattr(scan_run, "yield_the_disk", lambda: None)
     return tmp_path / "state" / "esewatch" / "scan"
 
 

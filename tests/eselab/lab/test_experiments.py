@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from esefiles.scan.devices.topology import Topology
-from esefiles.scan.plan import ScanTarget, plan
+from esefiles.scans.devices.topology import Topology
+from esefiles.scans.plan import ScanTarget, plan
 from eselab.lab import readings, real_files
 from eselab.lab.bench import Bench, Run
 from eselab.lab.experiments import (

@@ -8,7 +8,7 @@ import pytest
 
 from eselab.lab import real_files
 from eselab.lab.real_files import UnableError
-from tests.esefiles.scan.cache import TRIES
+from tests.esefiles.scans.cache import TRIES
 
 SIZE = 3 << 20
 

@@ -13,7 +13,7 @@ from eselab.disk.disk import RealDisk
 from eselab.logs.counters import Counters
 from eselab.maintenance.zeroing import DatabaseZeroing
 from eselab.storage.database import Database
-from tests.esefiles.scan.scanning import scan
+from tests.esefiles.scans.scanning import scan
 from tests.eselab.killing import killed
 from tests.eselab.machine.test_workload_kill import found, told
 from tests.eselab.mailing import MIDNIGHT, NAME, Model, create, expect_consistent

@@ -12,7 +12,7 @@ from operator import eq
 from pathlib import Path
 from typing import NamedTuple
 
-from esefiles.scan.structure.structure_check import check_structure
+from esefiles.scans.structure.structure_check import check_structure
 from tests.eselab.mailing import NAME, SimLife, built
 from tests.eselab.page_sizes import SIZES
 from tests.eselab.readers.reading import (

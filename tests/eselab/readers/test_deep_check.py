@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from esefiles.scan.lost_writes import lost_writes
-from esefiles.scan.structure.structure_check import Structure, check_structure
+from esefiles.scans.lost_writes import lost_writes
+from esefiles.scans.structure.structure_check import Structure, check_structure
 from eselab.base.plan import CopyPlan, DatabasePlan, MailPlan, Plan
 from eselab.logs.counters import Counters
 from eselab.maintenance.defrag import Defrag

@@ -10,7 +10,7 @@ import pytest
 from dissect.esedb import EseDB
 
 from esefiles.pages.layout import offset_of
-from esefiles.scan.structure.structure_check import check_structure
+from esefiles.scans.structure.structure_check import check_structure
 from eselab.base.plan import DAY, CopyPlan, DatabasePlan, FaultPlan, MailPlan, Plan, WindowPlan
 from eselab.check.check import check
 from eselab.disk.disk import Disk, RealDisk

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from esefiles.scan.structure.structure_check import check_structure
+from esefiles.scans.structure.structure_check import check_structure
 from eselab.base.plan import DatabasePlan, MailPlan, Plan, WindowPlan
 from eselab.check.check import check
 from eselab.disk.disk import RealDisk

@@ -322,7 +322,7 @@ def test_a_file_at_which_the_process_crashes_is_left_out_and_the_others_are_scan
     script = tmp_path / "crashing.py"
     script.write_text(
         "import os, sys\n"
-        "from esefiles.scan import child\n"
+        "from esefiles.scans import child\n"
         "scan = child.scan_file\n"
         "def crash(path, *rest, **more):\n"
         "    if 'poison' in path:\n"

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from esefiles.pages.header import Header
-from esefiles.scan.job import News, Task
-from esefiles.scan.results import Counts, Kind, Place, ScannedBadPage, ScanStep, Verdict
-from esefiles.scan.verify.file_scan import signature_of
+from esefiles.scans.job import News, Task
+from esefiles.scans.results import Counts, Kind, Place, ScannedBadPage, ScanStep, Verdict
+from esefiles.scans.verify.file_scan import signature_of
 from esewatch import packing
 from esewatch.config.calendar import Opening
 from esewatch.fold.databases.integrity import known_bad_pages, last_verifications

@@ -21,9 +21,9 @@ import msgspec
 
 from esefiles.base import names
 from esefiles.base.globs import matches
-from esefiles.scan.job import Job, News, Task
-from esefiles.scan.results import FileResult
-from esefiles.scan.verify.file_scan import ScanOptions
+from esefiles.scans.job import Job, News, Task
+from esefiles.scans.results import FileResult
+from esefiles.scans.verify.file_scan import ScanOptions
 from esewatch.config import PageScan, Settings
 from esewatch.config.calendar import Opening, opening_at
 from esewatch.fold.identity.entities import label_of
@@ -37,7 +37,7 @@ from esewatch.sources.page_scan import copy_passes
 from esewatch.sources.page_scan.copy_passes import CopyPasses
 from esewatch.sources.process import Child, pause
 
-PROGRAM: Final = (sys.executable, "-P", "-m", "esefiles.scan.child")
+PROGRAM: Final = (sys.executable, "-P", "-m", "esefiles.scans.child")
 """-P: nothing in the working directory is taken for esewatch."""
 LATE_SECONDS: Final = 0.5
 """A process that has not ended this long after its deadline is killed."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from esefiles.scan.devices.device_lock import DeviceLock
-from esefiles.scan.reading.reading import DatabaseFile
-from esefiles.scan.recovery import backup_trailer as backup_trailer_module
+from esefiles.scans.devices.device_lock import DeviceLock
+from esefiles.scans.reading.reading import DatabaseFile
+from esefiles.scans.recovery import backup_trailer as backup_trailer_module
 from esewatch.cli import main
 from tests.esefiles.commands.one_disk import OneDisk
-from tests.esefiles.scan.faulty import disk_below
+from tests.esefiles.scans.faulty import disk_below
 from tests.support.edb import (
     Edb,
     Value,
@@ -567,7 +567,7 @@ def test_a_checkpoint_without_permission_to_read_it_leaves_the_verdict_open(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Copy(tmp_path / "copy")
-    without_permission(monkeypatch, "scan.recovery.log_folder", copy.checkpoint)
+    without_permission(monkeypatch, "scans.recovery.log_folder", copy.checkpoint)
 
     found = verdict(capsys, copy.edb.path)
 
@@ -580,7 +580,7 @@ def test_a_log_without_permission_to_read_it_may_be_good(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Copy(tmp_path / "copy")
-    without_permission(monkeypatch, "scan.recovery.log_folder", copy.logs[LAST])
+    without_permission(monkeypatch, "scans.recovery.log_folder", copy.logs[LAST])
 
     found = verdict(capsys, copy.edb.path)
 
@@ -597,12 +597,12 @@ def test_a_log_that_was_not_read_is_not_counted_as_read(
     main(["check", str(copy.edb.path)])
     assert f"{line}6 read, 1 bad\n" in capsys.readouterr().out
 
-    without_permission(monkeypatch, "scan.recovery.log_folder", copy.logs[LAST])
+    without_permission(monkeypatch, "scans.recovery.log_folder", copy.logs[LAST])
     main(["check", str(copy.edb.path)])
     assert f"{line}5 read, 1 bad, 1 not read\n" in capsys.readouterr().out
 
     monkeypatch.undo()
-    without_permission(monkeypatch, "scan.recovery.log_reader", copy.logs[LAST])
+    without_permission(monkeypatch, "scans.recovery.log_reader", copy.logs[LAST])
     main(["check", str(copy.edb.path)])
     assert f"{line}5 read, 1 bad, 1 not read\n" in capsys.readouterr().out
 
@@ -631,7 +631,7 @@ def test_logs_none_of_which_may_be_read_are_not_missing(
     for number, log in copy.logs.items():
         if number != LAST:
             log.unlink()
-    without_permission(monkeypatch, "scan.recovery.log_folder", copy.logs[LAST])
+    without_permission(monkeypatch, "scans.recovery.log_folder", copy.logs[LAST])
 
     found = verdict(capsys, copy.edb.path)
 
@@ -645,7 +645,7 @@ def test_a_flush_map_without_permission_proves_nothing_and_is_no_error(
     edb = write_edb(tmp_path / "a.edb")
     flush_map = tmp_path / "a.jfm"
     flush_map.write_bytes(bytes(8192))
-    without_permission(monkeypatch, "scan.lost_writes", flush_map)
+    without_permission(monkeypatch, "scans.lost_writes", flush_map)
 
     found = verdict(capsys, edb.path)
 
@@ -746,7 +746,7 @@ def test_a_database_that_was_not_begun_in_time_is_no_good_news(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, disk = str(write_edb(tmp_path / "a.edb").path), OneDisk()
-    monkeypatch.setattr("esefiles.commands.scan.Topology", lambda: disk)
+    monkeypatch.setattr("esefiles.page_scan.Topology", lambda: disk)
     (device,) = disk.devices_of(path)
     of_another_scan = DeviceLock(device)
     assert of_another_scan.acquire()
@@ -789,7 +789,7 @@ def test_where_some_have_no_verdict_the_first_line_does_not_speak_of_all(
 ) -> None:
     for name in ("a", "b", "c"):
         write_edb(tmp_path / f"{name}.edb")
-    without_permission(monkeypatch, "scan.verify.file_scan", tmp_path / "c.edb")
+    without_permission(monkeypatch, "scans.verify.file_scan", tmp_path / "c.edb")
     rest = "Others have no verdict: the lines on standard error say why."
 
     assert main(["check", *(str(tmp_path / f"{name}.edb") for name in ("a", "b", "c"))]) == 1
@@ -837,7 +837,7 @@ def test_a_temporary_database_has_no_verdict(tmp_path: Path, capsys: Captured) -
 def test_what_is_replaced_while_it_is_read_has_one_line_and_no_verdict(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("esefiles.scan.verify.file_scan.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("esefiles.scans.verify.file_scan.LOOK_SECONDS", 0.0)
     edb, other = write_edb(tmp_path / "a.edb", pages=64), write_edb(tmp_path / "b.bin", pages=64)
 
     class Exchanged(DatabaseFile):
@@ -846,7 +846,7 @@ def test_what_is_replaced_while_it_is_read_has_one_line_and_no_verdict(
                 other.path.replace(edb.path)
             return super().read_into(buffer, offset)
 
-    monkeypatch.setattr("esefiles.scan.verify.file_scan.DatabaseFile", Exchanged)
+    monkeypatch.setattr("esefiles.scans.verify.file_scan.DatabaseFile", Exchanged)
     assert main(["check", "--read-size", "16K", str(edb.path)]) == 1
     told = capsys.readouterr()
     assert (told.out, told.err) == (

@@ -14,7 +14,7 @@ from eselab.storage.btree import BTree, TreeError
 from eselab.storage.node import EMPTY, SPACE_TREE
 from eselab.storage.store import Store, Transaction
 from eselab.storage.tables.space import EXTENT, Space, Survey, extent_of, waiting_of
-from tests.esefiles.scan.scanning import scan
+from tests.esefiles.scans.scanning import scan
 from tests.eselab.page_sizes import SIZES
 from tests.support.each import of_each
 
