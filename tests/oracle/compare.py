@@ -1,5 +1,6 @@
 """Where oracle and product differ on a history: the database, what of it, and both answers."""
 
+import gc
 import random
 import sys
 import tempfile
@@ -109,6 +110,7 @@ def of_seed(seed: int, folder: Path) -> tuple[History, list[Difference]]:
 def main() -> int:
     """`python -m tests.oracle.compare FIRST COUNT`: the differences of these seeds, counted."""
     first, count = (int(each) for each in sys.argv[1:])
+    gc.freeze()  # a fifth faster
     kinds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, first + count):
