@@ -442,3 +442,14 @@ def test_elements_that_are_no_strings_are_tolerated() -> None:
     strings = ["NTDS", 3392, None, "ntds.dit", 5]
     event = one(json.dumps({"SourceName": "ESENT", "EventID": 701, "Strings": strings}) + "\n")
     assert (event.database, event.fields) == ("ntds.dit", {"pages_freed": 5})
+
+
+def test_a_line_of_text_among_objects_is_read_or_told() -> None:
+    forwarded = f"2007-06-21T03:14:16Z EX01 ESE 703 {TEXT_703}"
+    fed = read(f"{json_line()}\n{forwarded}\n{json_line()}\nEX02 says: {json_line()}\n")
+    assert [event.event_id for event in fed.records if isinstance(event, Event)] == [703] * 4
+    assert fed.unreadable == []
+    told = read(f'{json_line()}\n"SourceName": "ESE", "Level": 4\n')
+    assert len(told.records) == 1
+    ((place, reason),) = told.unreadable
+    assert (place, "a record of ESE in no form" in reason) == (len(json_line()) + 1, True)

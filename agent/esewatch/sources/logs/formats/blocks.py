@@ -27,6 +27,11 @@ _TIGHT = re.compile(
 """The same of a label of several words, or a known one, before a number or a bracket."""
 _DCDIAG = re.compile(r"\s*An? \w+ Event occurr?ed\.\s+EventID: (0x[0-9A-Fa-f]{1,8})")
 _PAIR = re.compile(r"([A-Za-z]\w{1,30})=([^\n]*)")
+_TWO = re.compile(
+    r"\[(?P<recordid>\d+)\] (?P<source>[A-Z][^:\n]{1,60})"
+    r"|[ \t]+Time:[ \t]+(?P<date>\d[^\n]*?)[ \t]{2,}ID:[ \t]+(?P<eventid>\d+)[ \t]*"
+)
+"""The lines of PsLogList that say two things."""
 _BEFORE_QUOTE = (">", " ", "\t")
 _QUOTES = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _FOLDER = re.compile(r"(?:[A-Za-z]:|\\\\)[^\"'“”«»]*\\\Z")
@@ -67,6 +72,9 @@ def label_of(line: str) -> Label | None:
         line = line.rstrip().removesuffix("\\")
     if (number := _DCDIAG.match(line)) is not None:
         return Label("eventid", number[1], 0)
+    if (two := _TWO.fullmatch(line.rstrip())) is not None:
+        name = "source" if two["source"] else "eventid"
+        return Label(name, two[name], 0)
     if (pair := _PAIR.match(line)) is not None:
         return Label(labelled(pair[1]), pair[2].strip(), 0, pair=True)
     found = LABEL.match(line) or _TIGHT.match(line)
@@ -162,6 +170,9 @@ def read_header(lines: list[str]) -> BlockHeader | None:
             message = label.value
             break
         labels.append(label)
+        if (two := _TWO.fullmatch(line.rstrip())) is not None:
+            beside = "recordid" if two["source"] else "date"
+            labels.append(Label(beside, two[beside], 0))
     if not labels:
         return None
     if _knows(labels):

@@ -90,6 +90,14 @@ class Harvest:
         for remark in fed.remarks:
             self.remark(remark, said=True)
 
+    def take_stretch(self, fed: Fed, offset: int) -> None:
+        """Take the outcome for a part of the data, which begins at `offset`."""
+        self.records += fed.records
+        for place, reason in fed.unreadable:
+            self.complain(offset + place, reason)
+        for remark in fed.remarks:
+            self.remark(remark, said=True)
+
     def complain(self, offset: int, reason: str) -> None:
         if len(self.unreadable) < _UNREADABLE_LIMIT:
             self.unreadable.append((offset, reason))
@@ -313,7 +321,7 @@ def _places(providers: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str
     def name(group: str) -> str:
         return rf"(?P<{group}>(?<![\w.\\/-])(?:{names})(?![\w\\-]|\.\w))"
 
-    closed = r"[\"'\\\])]{0,3}\s*(?:$|[,;|\r\n\t}<>/]| \S[^:=\n]{0,40}[:=])"
+    closed = r"[\"'\\\])]{0,3}\s*(?:$|[,;|\r\n\t\0}<>/]| \S[^:=\n]{0,40}[:=])"
     in_place = [
         rf"[:=]\s*[\"'\\\[(]{{0,3}}{name('value')}{closed}",
         rf"\[{name('brackets')}\]",

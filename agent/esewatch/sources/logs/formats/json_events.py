@@ -156,7 +156,7 @@ class JsonEvents(LogDecoder):
                 return len(data)
         hits = self._needles.hits_behind(data, at)
         consumed = len(data)
-        while (start := self._next_start(data, at, hits)) is not None:
+        while (start := self._next_start(data, at, hits, harvest)) is not None:
             end = self._line_object(data, start, hits, harvest)
             if end is None:
                 start = _first_record(data, start)
@@ -207,11 +207,18 @@ class JsonEvents(LogDecoder):
         self._take(value, line, at, harvest)
         return True
 
-    def _next_start(self, data: bytes, at: int, hits: list[int]) -> int | None:
-        """Offset of the next `{` that opens a record; foreign one-line objects are passed over."""
+    def _next_start(self, data: bytes, at: int, hits: list[int], harvest: Harvest) -> int | None:
+        """Offset of the next `{` that opens a record; foreign one-line objects are passed over, and
+        what else stands there is read as text."""
         if self._state.broken_at is None:
             at = self._pass_lines(data, at, hits)
-            found = _NEXT.match(data, at) or _START.search(data, at)
+            found = _NEXT.match(data, at)
+            if found is None:
+                found = _START.search(data, at)
+                end = found.start() if found else len(data)
+                if hit_between(hits, at, end):
+                    fed = TextEvents(self._maker, self._needles).feed(data[at:end], final=True)
+                    harvest.take_stretch(fed, at)
         else:
             starts = _START.finditer(data, at)
             found = next((s for s in starts if s.end() - s.start() <= self._state.broken_at), None)

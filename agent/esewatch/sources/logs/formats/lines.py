@@ -50,6 +50,7 @@ _BEGINS = frozenset(map(plain, words_of("type")))
 _LONGEST = 1 << 16
 _LINE_PROTOCOL = re.compile(r"\A\w+,.*[\"i] (\d{19})\s*\Z", re.DOTALL)
 """A line of InfluxDB's protocol (Telegraf), with its time in nanoseconds."""
+_INTEGER = re.compile(r"\A(\d+)i\Z")
 _ABSENT = frozenset({"", "-", "n/a", "none", "null"})
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.|"")*)"', re.DOTALL)
 _ESCAPED = re.compile(r'\\([\\"/])')
@@ -176,6 +177,7 @@ def _records(text: str) -> Iterator[dict[str, object]]:
         if value.lower() not in _ABSENT:
             values.setdefault(name, value)
     if (stamp := _LINE_PROTOCOL.search(text)) is not None:
+        values = {name: _INTEGER.sub(r"\1", str(value)) for name, value in values.items()}
         values.setdefault("timestamp", stamp[1])
     yield values
 

@@ -64,7 +64,9 @@ class XmlEvents(LogDecoder):
                 if hit_between(hits, start, end):
                     harvest.complain(start, _ENDLESS if end - start > RECORD_LIMIT else _CUT)
             elif hit_between(hits, start, end):
+                self._maker.foreign, said = False, harvest.said
                 add_element(data[start:end], start, self._maker, harvest)
+                self._maker.tell_unread(data[start:end], start, harvest, said)
             else:
                 self._maker.hear(head_of(data[start:end]), harvest)
         if consumed == len(data):
