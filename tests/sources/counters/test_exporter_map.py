@@ -164,7 +164,7 @@ def test_every_counter_of_the_shipped_exporter_configuration_is_read() -> None:
                 untyped.append(metric)
             assert metric.startswith(FORMATTED) == (entry.get("type") == "formatted")
 
-    assert len(objects) == len({entry["name"] for entry in objects}) == 21
+    assert len(objects) == len({entry["name"] for entry in objects}) == 23
     assert (unread, untyped) == ([], [])
 
 
