@@ -213,12 +213,15 @@ def acknowledged(ack: Acknowledged, shown: Latched | None) -> Step:
 
     def change(known: Latched) -> None:
         last = shown or Latched()
+        meant = {page for page, _ in known.pages if page in ack.pages}
         known.pages = {
             entry: at
             for entry, at in known.pages.items()
             if (ack.pages and entry[0] not in ack.pages) or not is_shown(at, last.pages.get(entry))
         }
         if ack.pages:
+            # What a restore left of a page that is bad again was of that page, too.
+            known.restored = {e: at for e, at in known.restored.items() if e[0] not in meant}
             return
         known.damage = {
             kind: at for kind, at in known.damage.items() if not is_shown(at, last.damage.get(kind))

@@ -854,3 +854,16 @@ def test_what_a_page_scan_found_first_is_known_since_then(agreed: Agreed) -> Non
     scan = Scanned(at(1), at(1), "EX01", PRIV, complete=True, pages=100)
     found = one(agreed(passed(50, 1), scan, days=11))
     assert (set(found.findings), found.verdict) == (set(), "ok")
+
+
+def test_a_page_that_is_bad_again_is_acknowledged_with_what_a_restore_left_of_it(
+    agreed: Agreed,
+) -> None:
+    """One that is not bad again is not known as bad: nobody can name it."""
+    fixed = ntds(0, 399, NTDS_DIT, "8192", "8192", "1025", "31 (0x1F)")
+    other = ntds(0, 399, NTDS_DIT, "8192", "8192", "1025", "32 (0x20)")
+    life = [*restore(1), ntds(1.02, 105, "0", "1"), bad_page(2)]
+    ack = Acknowledged(at(3), *DIRECTORY, (31, 32))
+    assert one(agreed(fixed, *life, ack, days=4), DIRECTORY).findings == set()
+    both = one(agreed(fixed, other, *life, ack, days=4), DIRECTORY)
+    assert both.findings == {"restored_unproven"}
