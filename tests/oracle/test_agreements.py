@@ -867,3 +867,22 @@ def test_a_page_that_is_bad_again_is_acknowledged_with_what_a_restore_left_of_it
     assert one(agreed(fixed, *life, ack, days=4), DIRECTORY).findings == set()
     both = one(agreed(fixed, other, *life, ack, days=4), DIRECTORY)
     assert both.findings == {"restored_unproven"}
+
+
+def test_what_its_log_lost_is_missing_of_a_database_that_was_moved_later_too(
+    agreed: Agreed,
+) -> None:
+    """Nothing is due at the path that it left, and no advice rests on nights before the gap."""
+    nights = [each for days in range(8) for each in night(days, PRIV, done=True)]
+    left = event(9, 327, "1", PRIV, "0", number=(nights[-1].record_id or 0) + 90)
+    came = event(9.01, 326, "1", "E:\\new\\priv06.edb", "0", number=(left.record_id or 0) + 1)
+    found = agreed(
+        *nights,
+        left,
+        came,
+        days=9.5,
+        whole=True,
+        windows={"nightly": {"start": "01:00", "duration": "8h", "timezone": "UTC"}},
+        databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
+    )
+    assert (one(found).findings, one(found).action) == (set(), "insufficient_evidence")

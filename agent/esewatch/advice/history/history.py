@@ -323,7 +323,7 @@ class Gathering(NamedTuple):
             verified=facts.verified,
             unreadable_scan=None if is_moved else facts.unreadable_scan,
             bad_pages=facts.bad_pages,
-            event_gaps=() if is_moved else gaps_of(entry, channels),
+            event_gaps=gaps_of(entry, channels),
             off=NEVER if is_moved else presence(entry, instance, transitions, channels).off,
             first_seen=entry.first_seen if is_dated(entry) else 0.0,
             created=entry.created,

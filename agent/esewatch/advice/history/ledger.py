@@ -242,7 +242,10 @@ def _done(copy: Copy, last: Proof | None, now: float) -> Proof | None:
 
 
 def _hides(copy: Copy, last: Proof | None, now: float) -> Gap | None:
-    """Gaps of more than one window after the last verification, merged into one."""
+    """Gaps of more than one window after the last verification, merged into one. They hide nothing
+    where nothing is due."""
+    if copy.off == NEVER:
+        return None
     known = max(copy.first_seen, last.time if last else copy.first_seen)
     longest = one_window(copy.window)
     found = [
