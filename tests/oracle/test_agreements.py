@@ -886,3 +886,11 @@ def test_what_its_log_lost_is_missing_of_a_database_that_was_moved_later_too(
         databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
     )
     assert (one(found).findings, one(found).action) == (set(), "insufficient_evidence")
+
+
+def test_a_database_that_was_made_anew_where_it_was_detached_is_attached(agreed: Agreed) -> None:
+    life = [
+        event(days, event_id, "1", PRIV, "0", who=NOW) for days, event_id in ((0, 327), (0, 325))
+    ]
+    alive = [other_program(each) for each in range(1, 8)]
+    assert one(agreed(*life, *alive, days=8.5)).findings == {"never_verified"}
