@@ -149,10 +149,7 @@ def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
         elif since is not None and (
             event.id in BEGINS_AGAIN
             or event.id in (103, 104)
-            or (
-                event.place in places
-                and (event.id in TASK or event.id in COMES or is_read(event))
-            )
+            or (event.place in places and (event.id in TASK or event.id in COMES or is_read(event)))
         ):
             found.append((since, event.when))
             since = None

@@ -894,3 +894,19 @@ def test_a_database_that_was_made_anew_where_it_was_detached_is_attached(agreed:
     ]
     alive = [other_program(each) for each in range(1, 8)]
     assert one(agreed(*life, *alive, days=8.5)).findings == {"never_verified"}
+
+
+def test_what_met_a_bad_page_in_a_snapshot_is_not_the_instance_of_its_database(
+    agreed: Agreed,
+) -> None:
+    """The process is called as an instance is: what that logs is of its computer."""
+
+    def search(days: float, event_id: int, *rest: str) -> Logged:
+        who = ("Windows", "912,D,50", "Windows: ")
+        return event(days, event_id, *rest, who=who, provider="ESENT", level="critical")
+
+    shadow = "C:\\$SNAP_201912161234_VOLUMEC$\\Search\\Windows.edb"
+    bad = search(1, 474, shadow, "8192", "8192", "-1018 (0xfffffc06)", "[1]", "[2]", "31 (0x1F)")
+    found = agreed(collected(0), bad, search(2, 699, "-1206"), days=3)
+    assert one(found, ("ex01", "c:\\search\\windows.edb")).known_bad == {(31, "uncorrectable")}
+    assert all("unexplained_error" in each.findings for each in found.values())

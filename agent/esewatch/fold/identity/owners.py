@@ -45,8 +45,9 @@ def instance_name(ese_instance: str, process: str) -> str:
 
 
 def instance_label(database: Database) -> str:
-    """Name of the instance of a database, empty while no event has named it."""
-    return database.ese_instance or database.process.strip()
+    """Name of the instance of a database, empty while no event has named it. That of the process
+    which met a bad page in a snapshot of it is none."""
+    return database.ese_instance or (database.process.strip() if database.provider else "")
 
 
 def instance_key(database: Database) -> tuple[str, str]:
