@@ -910,3 +910,24 @@ def test_what_met_a_bad_page_in_a_snapshot_is_not_the_instance_of_its_database(
     found = agreed(collected(0), bad, search(2, 699, "-1206"), days=3)
     assert one(found, ("ex01", "c:\\search\\windows.edb")).known_bad == {(31, "uncorrectable")}
     assert all("unexplained_error" in each.findings for each in found.values())
+
+
+@pytest.mark.parametrize("event_id", [701, 721])
+def test_a_pass_of_a_time_to_come_is_not_the_whole_one_that_advice_asks_for(
+    agreed: Agreed, event_id: int
+) -> None:
+    """Nor is a scan one of online defragmentation. In three nights a backup stopped that."""
+    nights = [each for days in range(8) for each in night(days, PRIV, 2)]
+    backups = [
+        event(days + hour, id_) for days in (5, 6, 7) for hour, id_ in ((0.08, 210), (0.09, 213))
+    ]
+    ahead = old(20, event_id, "1290", "7/1/2007", "45435", "8", "1", "87")
+    found = agreed(
+        *nights,
+        *backups,
+        ahead,
+        days=8,
+        windows={"nightly": {"start": "01:00", "duration": "4h", "timezone": "UTC"}},
+        databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
+    )
+    assert one(found).action == "insufficient_evidence"

@@ -201,7 +201,7 @@ class Timeline:
         events = [
             self._too_few_windows(evidence, begin, time),
             self._silent(time),
-            "" if history.untimed_passes else _too_short(evidence),
+            self._too_short(evidence),
         ]
         counters = [
             self._no_counters(evidence, begin, time),
@@ -287,6 +287,16 @@ class Timeline:
             why = f"before, it {beside_its_time(self._other_hours[broken])}"
         return f", counted from {moment(broken)} ({why})"
 
+    def _too_short(self, evidence: Evidence) -> str:
+        if evidence.passes or evidence.days >= LEAST_DAYS:
+            return ""
+        of_time = any(done.task == "defrag" for done in self.history.untimed_passes)
+        none = f"no completed pass{' of a known time' if of_time else ''}"
+        return (
+            f"Advice needs one completed pass, or {LEAST_DAYS:g} days of records; {none} and"
+            f" {span(evidence.days * DAY_SECONDS)} so far."
+        )
+
     def _no_counters(self, evidence: Evidence, begin: float, time: float) -> str:
         since = self.history.sampled_since
         ran = any(begin <= run.start <= time for run in self.runs)
@@ -347,15 +357,6 @@ def period_days(history: History, policy: Policy) -> int:
     weekly = len(set(window.days)) if window is not None else 7
     weeks = math.ceil((policy.min_windows + 1) / max(1, weekly))
     return min(max(PERIOD_DAYS, 7 * weeks), 371)
-
-
-def _too_short(evidence: Evidence) -> str:
-    if evidence.passes or evidence.days >= LEAST_DAYS:
-        return ""
-    return (
-        f"Advice needs one completed pass, or {LEAST_DAYS:g} days of records; no completed pass and"
-        f" {span(evidence.days * DAY_SECONDS)} so far."
-    )
 
 
 def _badly_covered(evidence: Evidence) -> str:
