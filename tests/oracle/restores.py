@@ -59,13 +59,19 @@ def restarts_of(subject: Subject, restore: Restore, events: Sequence[Event]) -> 
     named = {
         event.instance for event in running if event.database in known and not event.in_snapshot
     } or {event.instance for event in running}
+    owners = {
+        event.instance
+        for event in events
+        if event.computer == restore.computer and not event.tool
+        if any(
+            text.lower().endswith(".log") and folder_of(text) == restore.folder
+            for text in event.strings
+        )
+    }
     for key in subject.instances:
-        life = [event for event in subject.life if event.instance == key]
-        logs = {
-            folder_of(text) for e in life for text in e.strings if text.lower().endswith(".log")
-        }
-        if named != {key} and restore.folder not in logs:
+        if (key not in owners) if owners else named != {key}:
             continue
+        life = [event for event in subject.life if event.instance == key]
         return [
             event
             for event in life

@@ -931,3 +931,23 @@ def test_a_pass_of_a_time_to_come_is_not_the_whole_one_that_advice_asks_for(
         databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
     )
     assert one(found).action == "insufficient_evidence"
+
+
+def test_what_was_restored_is_of_the_instance_whose_logs_are_in_its_folder(agreed: Agreed) -> None:
+    """The other one is the only one of the process of which a database is known."""
+    sru = [
+        event(days, event_id, *rest, who=SRU, provider="ESENT")
+        for days, event_id, *rest in (
+            (1, 204, "c:\\restore", "C:\\SRU"),
+            (1.01, 205),
+            (2, 221, "C:\\SRU\\E0000000042.log"),
+        )
+    ]
+    unnamed = (*SRU[:2], "")
+    path = "C:\\Windows\\system32\\dhcp\\dhcp.mdb"
+    bad = event(
+        0, 474, path, "1", "2", "-1018", "[1]", "[2]", "9 (0x9)", who=unnamed, provider="ESENT"
+    )
+    came = event(3, 326, "1", path, "0", who=unnamed, provider="ESENT")
+    found = agreed(bad, *sru, came, days=4)
+    assert one(found, ("ex01", path.lower())).known_bad == {(9, "uncorrectable")}
