@@ -282,7 +282,11 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
                     steps += [(Step(event.order, each), subject) for each in found]
             # What was shown at the old path, as the move was not read yet, is dealt with.
             for ack in history.records:
-                if isinstance(ack, Acknowledged) and is_of(ack, old) and ack.time > event.when:
+                if (
+                    isinstance(ack, Acknowledged)
+                    and is_of(ack, old, history)
+                    and ack.time > event.when
+                ):
                     shown = as_shown(ack, old, history) if ack.unread else None
                     if shown is not None:
                         steps.append((acknowledged(ack, shown.known), subject))
@@ -340,7 +344,7 @@ def steps_of(
                 continue
             steps.append(Step(event.order, partial(proven_by_backup, event.when)))
     for record in history.records:
-        if isinstance(record, Acknowledged) and is_of(record, subject):
+        if isinstance(record, Acknowledged) and is_of(record, subject, history):
             shown = as_shown(record, subject, history) if record.unread else None
             steps.append(acknowledged(record, shown.known if shown else None))
             if not record.pages:
@@ -358,8 +362,8 @@ def proven_by_backup(time: float, known: Latched) -> None:
     known.prove("streaming_backup", time)
 
 
-def as_shown(ack: Acknowledged, subject: Subject, history: History) -> Subject:
-    """What a person saw who acknowledged before all was read."""
+def seen_at(ack: Acknowledged, history: History) -> History:
+    """What had been read when a person acknowledged."""
     seen = [
         each
         for each in history.records
@@ -367,9 +371,13 @@ def as_shown(ack: Acknowledged, subject: Subject, history: History) -> Subject:
         and each is not ack
         and not (isinstance(each, Logged) and each.file in ack.unread)
     ]
-    then = history._replace(records=tuple(seen), now=ack.time)
-    nothing = Subject(subject.computer, subject.label, subject.entry)
-    return judged(then)[0].get((subject.computer, subject.label), nothing)
+    return history._replace(records=tuple(seen), now=ack.time)
+
+
+def as_shown(ack: Acknowledged, subject: Subject, history: History) -> Subject:
+    """What a person saw who acknowledged before all was read."""
+    nothing = Subject(ack.computer, subject.label, subject.entry)
+    return judged(seen_at(ack, history))[0].get((ack.computer, subject.label), nothing)
 
 
 def deal(subject: Subject, ack: Acknowledged, shown: Subject | None) -> None:
@@ -404,8 +412,14 @@ def share_dealt_with(subjects: Subjects) -> None:
             subject.dealt_with[thing] = until
 
 
-def is_of(ack: Acknowledged, subject: Subject) -> bool:
+def is_of(ack: Acknowledged, subject: Subject, history: History) -> bool:
     """Whether a person means this database, which was known then."""
     times = [*(event.time for event in subject.named), *(scan.read for scan in subject.scans)]
-    meant = (ack.computer, ack.database) == (subject.computer, subject.label)
-    return meant and min(times) <= ack.time
+    if ack.database != subject.label or min(times) > ack.time:
+        return False
+    if not ack.unread:
+        return ack.computer == subject.computer
+    # What is read later may be older, and of another computer, which keeps the short name then.
+    seen, now = seen_at(ack, history), Computers(history)
+    mine = {each.computer for each in seen.records if now.label(each.computer) == subject.computer}
+    return ack.computer in map(Computers(seen).label, mine)

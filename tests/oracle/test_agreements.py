@@ -951,3 +951,12 @@ def test_what_was_restored_is_of_the_instance_whose_logs_are_in_its_folder(agree
     came = event(3, 326, "1", path, "0", who=unnamed, provider="ESENT")
     found = agreed(bad, *sru, came, days=4)
     assert one(found, ("ex01", path.lower())).known_bad == {(9, "uncorrectable")}
+
+
+def test_an_acknowledgement_is_of_the_computer_that_had_the_name_then(agreed: Agreed) -> None:
+    """The other one keeps the short name, as its oldest record is older, and was not read yet."""
+    bad = broken(1, computer="EX01.a.example")
+    ack = Acknowledged(at(2), "ex01", LABEL, unread=frozenset({9}))
+    older = now(0, 736, computer="ex01.b.example")._replace(file=9)
+    found = agreed(bad, older, ack, days=3)
+    assert one(found, ("ex01.a.example", LABEL)).known_bad == set()
