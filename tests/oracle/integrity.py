@@ -201,18 +201,17 @@ def scanned(scan: Scanned) -> list[Step]:
     ]
 
 
-def acknowledged(ack: Acknowledged, shown: Latched | None) -> Step:
+def acknowledged(ack: Acknowledged, last: Latched) -> Step:
     """A person's word; all pages and all damage where none is named.
 
     "`ack` takes each thing that it names up to the last time that was *shown* for it, never a
-    watermark over all: what was logged before and is read later stands". None: all was shown.
+    watermark over all: what was logged before and is read later stands"; `last` has what was shown.
     """
 
-    def is_shown(at: Order, last: Order | None) -> bool:
-        return shown is None or (last is not None and at[0] <= last[0])
+    def is_shown(at: Order, until: Order | None) -> bool:
+        return until is not None and at[0] <= until[0]
 
     def change(known: Latched) -> None:
-        last = shown or Latched()
         meant = {page for page, _ in known.pages if page in ack.pages}
         known.pages = {
             entry: at

@@ -9,7 +9,7 @@ from functools import partial
 from tests.oracle.advice import actions
 from tests.oracle.blame import accuse, blame, impute
 from tests.oracle.chronicle import Chronicle, Event, chronicle
-from tests.oracle.facts import BEGINS_AGAIN, HUNG, PAGE_AT, WRITES_FAIL, number
+from tests.oracle.facts import BEGINS_AGAIN, PAGE_AT, WRITES_FAIL, number
 from tests.oracle.failovers import concerning, failovers
 from tests.oracle.hearing import listen
 from tests.oracle.history import DAY, Acknowledged, Answer, Answers, History, Logged, Scanned
@@ -287,9 +287,7 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
                     and is_of(ack, old, history)
                     and ack.time > event.when
                 ):
-                    shown = as_shown(ack, old, history) if ack.unread else None
-                    if shown is not None:
-                        steps.append((acknowledged(ack, shown.known), subject))
+                    steps.append((acknowledged(ack, as_shown(ack, old, history).known), subject))
     for step, subject in sorted(steps, key=lambda each: each[0].order):
         step.change(subject.known)
     for subject in subjects.values():
@@ -345,10 +343,10 @@ def steps_of(
             steps.append(Step(event.order, partial(proven_by_backup, event.when)))
     for record in history.records:
         if isinstance(record, Acknowledged) and is_of(record, subject, history):
-            shown = as_shown(record, subject, history) if record.unread else None
-            steps.append(acknowledged(record, shown.known if shown else None))
+            shown = as_shown(record, subject, history)
+            steps.append(acknowledged(record, shown.known))
             if not record.pages:
-                deal(subject, record, shown)
+                deal(subject, shown)
     return steps
 
 
@@ -375,23 +373,19 @@ def seen_at(ack: Acknowledged, history: History) -> History:
 
 
 def as_shown(ack: Acknowledged, subject: Subject, history: History) -> Subject:
-    """What a person saw who acknowledged before all was read."""
+    """What a person saw who acknowledged."""
     nothing = Subject(ack.computer, subject.label, subject.entry)
     return judged(seen_at(ack, history))[0].get((ack.computer, subject.label), nothing)
 
 
-def deal(subject: Subject, ack: Acknowledged, shown: Subject | None) -> None:
+def deal(subject: Subject, shown: Subject) -> None:
     """Note what of its errors is dealt with: up to the last that was shown of each."""
-    things = {"io": ack.time, "unexplained": ack.time} | {
-        str(event_id): ack.time for event_id in WRITES_FAIL | HUNG
+    things = {
+        "io": max([event.when for event in shown.io_errors], default=0.0),
+        "unexplained": shown.unexplained,
     }
-    if shown:
-        things = {
-            "io": max([event.when for event in shown.io_errors], default=0.0),
-            "unexplained": shown.unexplained,
-        }
-        for event in shown.failing:
-            things[str(event.id)] = max(event.when, things.get(str(event.id), 0.0))
+    for event in shown.failing:
+        things[str(event.id)] = max(event.when, things.get(str(event.id), 0.0))
     for thing, until in things.items():
         subject.dealt_with[thing] = max(until, subject.dealt_with.get(thing, 0.0))
 

@@ -960,3 +960,14 @@ def test_an_acknowledgement_is_of_the_computer_that_had_the_name_then(agreed: Ag
     older = now(0, 736, computer="ex01.b.example")._replace(file=9)
     found = agreed(bad, older, ack, days=3)
     assert one(found, ("ex01.a.example", LABEL)).known_bad == set()
+
+
+def test_what_was_acknowledged_as_restored_is_bad_where_it_was_not_shown_to_be(
+    agreed: Agreed,
+) -> None:
+    """Another instance of the process is read of later: it may be that which was restored."""
+    ack = Acknowledged(at(3), "ex01", LABEL)
+    other = event(4, 717, "E:\\MDB07\\priv07.edb", who=(*OLD[:2], "SG07: "))
+    assert one(agreed(broken(0), *restart_restored(1), ack, days=5)).known_bad == set()
+    found = one(agreed(broken(0), *restart_restored(1), ack, other, days=5))
+    assert found.known_bad == {(17, "uncorrectable")}
