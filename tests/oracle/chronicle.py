@@ -333,12 +333,19 @@ def chronicle(history: History) -> Chronicle:
     extra = history.configuration.get("providers") or ()
     assert isinstance(extra, list | tuple)
     own = {str(each).lower() for each in extra}
-    for place, label, record in records:
+    labels = {place: label for place, label, _ in records}
+    for place, record in enumerate(history.records):
+        if not isinstance(record, Logged):
+            continue
+        label = labels.get(place) or computers.label(record.computer)
         is_engine = bool(PROVIDERS.match(record.provider)) or record.provider.lower() in own
+        if place not in labels and (is_engine or record.record_id is not None):
+            continue
+        # Where another log has a record of another program, too, both are read.
         is_read = is_engine or is_companion(record)
         tells = record.record_id is not None or not is_read
         if tells:
-            times.setdefault(label, []).append(when[place])
+            times.setdefault(label, []).append(when.get(place, record.time))
         if record.record_id is not None:
             begins[label] = min(when[place], begins.get(label, when[place]))
         if record.time <= history.now + DAY:

@@ -971,3 +971,17 @@ def test_what_was_acknowledged_as_restored_is_bad_where_it_was_not_shown_to_be(
     assert one(agreed(broken(0), *restart_restored(1), ack, days=5)).known_bad == set()
     found = one(agreed(broken(0), *restart_restored(1), ack, other, days=5))
     assert found.known_bad == {(17, "uncorrectable")}
+
+
+def test_a_record_that_two_logs_have_shows_that_both_are_read(agreed: Agreed) -> None:
+    """Each has pauses of its own, and other programs log to it."""
+    space = ("First Storage Group\\priv1", "120")
+    both = [
+        Logged(at(0), "EX01", channel, "MSExchangeIS", 1221, number, space)
+        for channel, number in (("Application", None), ("Directory Service", 999_000))
+    ]
+    both[0] = both[0]._replace(file=8)
+    own = [now(days / 2, 744, "7/1/2007", str(days)) for days in range(8)]
+    own = [each._replace(record_id=None, file=8) for each in own]
+    found = agreed(*both, *own, *[collected(days / 2) for days in range(8)], days=10)
+    assert all("not_heard" in answer.findings for answer in found.values())

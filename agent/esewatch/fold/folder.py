@@ -319,11 +319,13 @@ class Folder(Entities):
                 self.computers.note(origin.computer, time)
             clock_guard.note(source, time)
         admitted = self._admitted(origin, event)
+        if event.companion and time is not None:
+            # Where another log has it, too, both are read.
+            if (log := self._channel_of(origin, event)) is not None:
+                hearing.note_companion(log, time)
         if admitted is None:
             source.duplicates += 1
         elif admitted.companion:
-            if time is not None and (log := self._channel_of(origin, admitted)) is not None:
-                hearing.note_companion(log, time)
             self._companion_event(source, origin.computer, admitted)
         else:
             self._engine_event(source, origin, admitted)
