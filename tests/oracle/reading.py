@@ -51,10 +51,11 @@ def read(history: History) -> Answers:
     """What must be said of each database."""
     subjects, told = judged(history)
     advised = actions(subjects, told.events, history.configuration, history.now)
+    gone = dropped(subjects, history.now)
     return {
         key: answer(subject, history, advised[key])
         for key, subject in subjects.items()
-        if not dropped(subject, history.now)
+        if key not in gone
     }
 
 
@@ -83,10 +84,22 @@ def judged(history: History) -> tuple[Subjects, Chronicle]:
     return subjects, told
 
 
-def dropped(subject: Subject, now: float) -> bool:
-    """Ignored, or observed and silent for 90 days (section 1, tier)."""
-    tier = subject.tier
-    return tier == "ignored" or (tier == "observed" and now - subject.last_seen > 90 * DAY)
+def dropped(subjects: Subjects, now: float) -> set[tuple[str, str]]:
+    """Those that are ignored, or observed and silent for 90 days (section 1, tier).
+
+    What a database was before it was moved is known for as long as it.
+    """
+    silent = {
+        key
+        for key, each in subjects.items()
+        if each.tier == "observed" and now - each.last_seen > 90 * DAY
+    }
+    former = [
+        ((old.computer, old.label), key) for key, each in subjects.items() for _, old in each.moved
+    ]
+    while kept := silent & {old for old, key in former if key not in silent}:
+        silent -= kept
+    return silent | {key for key, each in subjects.items() if each.tier == "ignored"}
 
 
 def answer(subject: Subject, history: History, action: str) -> Answer:

@@ -985,3 +985,20 @@ def test_a_record_that_two_logs_have_shows_that_both_are_read(agreed: Agreed) ->
     own = [each._replace(record_id=None, file=8) for each in own]
     found = agreed(*both, *own, *[collected(days / 2) for days in range(8)], days=10)
     assert all("not_heard" in answer.findings for answer in found.values())
+
+
+def test_bad_pages_of_before_it_was_moved_are_known_for_as_long_as_the_database(
+    agreed: Agreed,
+) -> None:
+    """Nobody watches it, and its old path is forgotten after 90 days of silence."""
+    path, there = "C:\\Search\\Windows.edb", "C:\\Search\\moved\\Windows.edb"
+
+    def search(days: float, event_id: int, *rest: str) -> Logged:
+        return event(days, event_id, *rest, who=("Windows", "912", "Windows: "), provider="ESENT")
+
+    bad = search(0, 474, path, "8192", "8192", "-1018 (0xfffffc06)", "[1]", "[2]", "31 (0x1F)")
+    moves = search(1, 327, "1", path, "0"), search(1.1, 326, "1", there, "0")
+    later = search(60, 508, there, "9 (0x9)", "8192", "17")
+    found = agreed(bad, *moves, later, days=100)
+    assert one(found, ("ex01", there.lower())).known_bad == {(31, "uncorrectable")}
+    assert agreed(bad, *moves, later, days=160) == {}

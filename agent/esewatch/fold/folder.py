@@ -28,7 +28,7 @@ from esewatch.fold.identity.entities import (
     shortened,
     shortened_name,
 )
-from esewatch.fold.identity.identity import origins
+from esewatch.fold.identity.identity import moved, origins
 from esewatch.fold.identity.owners import is_tool, note_process
 from esewatch.fold.instances import counters, engine_errors, instances
 from esewatch.fold.instances.instances import NO_SIGN, fold_log_file_event
@@ -281,14 +281,25 @@ class Folder(Entities):
         limit of names is reached, computers with only a few old records are dropped too."""
         settings, sql = self.settings, self.state.sql_databases
         known = origins(self.state, settings)
-        for key, entry in list(self.state.databases.items()):
+        over = set[tuple[str, str]]()
+        for key, entry in self.state.databases.items():
             silent = now - entry.last_seen
             is_shadow = identity.is_snapshot(entry.database) and key not in known
             watched = key in known or identity.tier(entry, settings) == "watched"
             if silent > (SHADOW_SECONDS if is_shadow else settings.retention) and (
                 is_shadow or not watched
             ):
-                self.forget(*key)
+                over.add(key)
+        # What a database was before it was moved is known for as long as it.
+        former = [
+            ((old.computer, old.database), key)
+            for key, each in (moved(self.state) if over else {}).items()
+            for _, old in each
+        ]
+        while kept := over & {old for old, key in former if key not in over}:
+            over -= kept
+        for key in sorted(over):
+            self.forget(*key)
         for key in [key for key in sql if checkdb_results.expired(sql[key], settings, now)]:
             self.forget(*key)
         self.changed.update(self.computers.drop_passing(now))
