@@ -1002,3 +1002,12 @@ def test_bad_pages_of_before_it_was_moved_are_known_for_as_long_as_the_database(
     found = agreed(bad, *moves, later, days=100)
     assert one(found, ("ex01", there.lower())).known_bad == {(31, "uncorrectable")}
     assert agreed(bad, *moves, later, days=160) == {}
+
+
+def test_an_impossible_time_does_not_show_that_a_database_was_known_when_it_was_read(
+    agreed: Agreed,
+) -> None:
+    """What was read just before it is a week older than the first record of its own."""
+    other = event(0, 736, "E:\\MDB07\\priv07.edb", who=(*NOW[:2], "SG07: "))
+    found = agreed(other, now(12, 736), broken(7, who=NOW), days=9)
+    assert one(found).findings == {"investigate"}

@@ -491,7 +491,7 @@ class Folder(Entities):
             if entry is None:
                 return
         if origin.is_snapshot:
-            databases.meet(entry, time)
+            databases.meet(entry, time, dated=event.time is not None)
         elif databases.identify(entry, event, time):
             self._failovers_told = True
         # Mounting, detaching and reading a snapshot says nothing of its origin but damage.

@@ -87,8 +87,9 @@ _SUMMED = frozenset({*passes.COMPLETES, 707, 728})
 _DAYS_AFTER_EPOCH = date(1970, 1, 1).toordinal()
 
 
-def meet(entry: Database, time: float) -> None:
-    if entry.first_seen == 0.0 or time < entry.first_seen:
+def meet(entry: Database, time: float, *, dated: bool = True) -> None:
+    """`dated`: the event is of that time, and was not only read then."""
+    if dated and (entry.first_seen == 0.0 or time < entry.first_seen):
         entry.first_seen = time
     if time > entry.last_seen:
         entry.last_seen = time
@@ -111,7 +112,7 @@ def identify(entry: Database, event: Event, time: float) -> bool:
     Returns True when the database's name or provider changed. `time` is when the event was read
     where it has no time of its own: such an event decides where no other has a time.
     """
-    meet(entry, time)
+    meet(entry, time, dated=event.time is not None)
     time = 0.0 if event.time is None else time
     ese_instance, provider = entry.ese_instance, entry.provider
     if owners.name(entry, event, time):
