@@ -346,9 +346,9 @@ def chronicle(history: History) -> Chronicle:
         tells = record.record_id is not None or not is_read
         if tells:
             times.setdefault(label, []).append(when.get(place, record.time))
-        if record.record_id is not None:
-            begins[label] = min(when[place], begins.get(label, when[place]))
         if record.time <= history.now + DAY:
+            if record.record_id is not None:
+                begins[label] = min(when[place], begins.get(label, when[place]))
             # "A record over a day later than it was read is never the last".
             where = heard.setdefault((label, record.channel.lower()), [])
             process = record.strings[0].lower() if record.strings else ""

@@ -1011,3 +1011,10 @@ def test_an_impossible_time_does_not_show_that_a_database_was_known_when_it_was_
     other = event(0, 736, "E:\\MDB07\\priv07.edb", who=(*NOW[:2], "SG07: "))
     found = agreed(other, now(12, 736), broken(7, who=NOW), days=9)
     assert one(found).findings == {"investigate"}
+
+
+def test_an_impossible_time_does_not_show_since_when_a_log_was_read(agreed: Agreed) -> None:
+    """It is its only record; a page scan found the database bad weeks ago."""
+    bad = ((27, "wrong_page"),)
+    scan = Scanned(at(0), at(0) + HOUR, "EX01", PRIV, complete=True, pages=100, bad=bad)
+    assert one(agreed(scan, now(70, 717), days=30)).findings == {"investigate", "never_verified"}
