@@ -283,7 +283,8 @@ class Folder(Entities):
         known = origins(self.state, settings)
         over = set[tuple[str, str]]()
         for key, entry in self.state.databases.items():
-            silent = now - entry.last_seen
+            # A bad page of an old copy is known since it was read.
+            silent = now - max([entry.last_seen, *(bad.last for bad in entry.bad_pages)])
             is_shadow = identity.is_snapshot(entry.database) and key not in known
             watched = key in known or identity.tier(entry, settings) == "watched"
             if silent > (SHADOW_SECONDS if is_shadow else settings.retention) and (
