@@ -5,6 +5,7 @@ with (docs).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from math import ceil, floor
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ RULES = ("evidence", "bad_pages", "quiet", "backup", "late", "completes_often", 
 """Those of the table (docs) that need no counters, in its order."""
 BACKUP_STARTS = frozenset({210, 211, 2005, 2008, 2009, 2010})
 BACKUP_ENDS = frozenset({213, 2006, 214, 215, 226, 2002, 2004, 2007})
+SHADOW_COPIES = 2000
+"""The ids of their events are above."""
 
 
 class Advice(NamedTuple):
@@ -325,10 +328,13 @@ def backups(subject: Subject, events: Sequence[Event]) -> list[Stretch]:
     """
     programs = {f"process {event.process}" for event in subject.owned}
     found: list[Stretch] = []
-    for key in {*subject.instances, *programs}:
+    for key, is_shadow in product({*subject.instances, *programs}, (False, True)):
         begun: float | None = None
         for event in events:
             if event.computer != subject.computer or event.instance != key or event.tool:
+                continue
+            if (event.id > SHADOW_COPIES) != is_shadow:
+                # The engine freezes nothing while a streaming backup runs, which goes on.
                 continue
             if event.id in BACKUP_STARTS:
                 begun = event.when

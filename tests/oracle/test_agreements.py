@@ -1025,3 +1025,17 @@ def test_a_bad_page_of_an_old_copy_is_known_for_90_days_since_it_was_read(agreed
     scan = Scanned(at(0), at(100), "EX01", SRUDB, complete=False, pages=100, bad=bad)
     assert one(agreed(scan, days=189), ("ex01", SRUDB.lower())).known_bad == {(30, "no_data")}
     assert agreed(scan, days=191) == {}
+def test_a_shadow_copy_that_fails_while_a_streaming_backup_runs_says_nothing_of_that(
+    agreed: Agreed,
+) -> None:
+    """The engine refuses to freeze meanwhile."""
+
+    def backup(hours: float, event_id: int, *rest: str) -> Logged:
+        return event(1 + hours / 24, event_id, *rest)
+
+    streamed = [backup(0, 210), backup(1, 220, PRIV, "40 Gb"), backup(3, 221, PRIV), backup(4, 213)]
+    refused = [backup(2, 2005, "3"), backup(2.1, 2001, "3"), backup(2.2, 2002, "3", "-2403")]
+    begun_before = backup(-1, 2005, "3")
+    for shadow in ([], refused, [begun_before, *refused[1:]], [begun_before, backup(9, 2006, "3")]):
+        found = agreed(*streamed, *shadow, days=3)
+        assert one(found).verified == {"streaming_backup": at(1 + 4 / 24)}

@@ -5,10 +5,10 @@ import itertools
 import pytest
 
 from esewatch.fold.instances.backups import (
-    ABORTS,
-    COMPLETIONS,
+    ENDS,
     LONGEST,
     MAX_EVENTS,
+    SHADOW_EVENTS,
     STARTS,
     UNNAMED,
     at_work,
@@ -40,9 +40,21 @@ def test_a_backup_that_began_is_at_work(start: int) -> None:
     assert begun(found.backup_events) == NOW - HOUR
 
 
-@pytest.mark.parametrize("end", sorted(COMPLETIONS | ABORTS))
+@pytest.mark.parametrize("end", sorted(ENDS))
 def test_a_backup_that_completed_or_failed_is_not(end: int) -> None:
-    assert at_work(instance((HOUR, 210), (60, end)), NOW) is False
+    start = 2005 if end > SHADOW_EVENTS else 210
+    assert at_work(instance((HOUR, start), (60, end)), NOW) is False
+
+
+@pytest.mark.parametrize("end", [2002, 2004, 2006, 2007])
+def test_a_streaming_backup_goes_on_whatever_becomes_of_a_shadow_copy(end: int) -> None:
+    """The engine refuses to freeze meanwhile."""
+    found = instance((HOUR, 210), (900, 220), (800, 2005), (700, end))
+    assert at_work(found, NOW) is True
+    assert begun(found.backup_events) == NOW - HOUR
+    whole = instance((HOUR, 210), (900, 220), (800, 2005), (700, end), (600, 221), (500, 213))
+    assert [each.kind for each in completed(whole.backup_events) if each.verifying] == ["full"]
+    assert spans(whole.backup_events) == [(NOW - HOUR, NOW - 500), (NOW - 800, NOW - 700)]
 
 
 @pytest.mark.parametrize("of_a_file", [217, 218, 219, 220, 221, 222])

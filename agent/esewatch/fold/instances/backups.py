@@ -41,7 +41,10 @@ ABORTS = frozenset({214, 215, 226, 2002, 2004, 2007})
 """Failures that end the whole backup, not that of one file."""
 SHADOW_COMPLETED = 2006
 COMPLETIONS = frozenset({213, SHADOW_COMPLETED})
+ENDS = COMPLETIONS | ABORTS
 BACKUP_EVENTS = frozenset({*STARTS, FILE_STARTS, FILE_ENDS, *FAILURES, *COMPLETIONS, 219})
+SHADOW_EVENTS = 2000
+"""Those of shadow copies are above."""
 
 MAX_EVENTS = 512
 _LATEST_EVENTS = 128
@@ -113,7 +116,23 @@ def _condensed(events: Iterable[BackupEvent]) -> list[BackupEvent]:
     return [each for each in kept if each is not None]
 
 
-def completed(events: Iterable[BackupEvent]) -> list[Backup]:
+def completed(events: Sequence[BackupEvent]) -> list[Backup]:
+    done = [backup for each in _apart(events) for backup in _completed(each)]
+    return sorted(done, key=attrgetter("ended"))
+
+
+def _apart(events: Sequence[BackupEvent]) -> Iterable[list[BackupEvent]]:
+    """Those of streaming backups, and those of shadow copies. While the one runs the engine refuses
+    to freeze for the other: that the other fails then says nothing of the one."""
+    for shadow in (False, True):
+        yield [each for each in events if _is_shadow(each) == shadow]
+
+
+def _is_shadow(event: BackupEvent) -> bool:
+    return event.event_id > SHADOW_EVENTS
+
+
+def _completed(events: Iterable[BackupEvent]) -> list[Backup]:
     done: list[Backup] = []
     running: Backup | None = None
     open_files: set[str] = set()
@@ -149,27 +168,29 @@ def completed(events: Iterable[BackupEvent]) -> list[Backup]:
     return done
 
 
-def spans(events: Iterable[BackupEvent]) -> list[Stretch]:
+def spans(events: Sequence[BackupEvent]) -> list[Stretch]:
     """From the start to the end of each, completed or failed; backups without an end are left
     out."""
     found: list[Stretch] = []
-    start: float | None = None
-    for event in events:
-        if event.event_id in STARTS:
-            start = event.time
-        elif start is not None and event.event_id in COMPLETIONS | ABORTS:
-            found.append((start, event.time))
-            start = None
-    return found
+    for of_kind in _apart(events):
+        start: float | None = None
+        for event in of_kind:
+            if event.event_id in STARTS:
+                start = event.time
+            elif start is not None and event.event_id in ENDS:
+                found.append((start, event.time))
+                start = None
+    return sorted(found)
 
 
 def begun(events: Sequence[BackupEvent]) -> float | None:
     """Start of the backup that has not ended, None without one; `events` are sorted."""
+    ended: set[bool] = set()
     for event in reversed(events):
-        if event.event_id in STARTS:
+        if event.event_id in ENDS:
+            ended.add(_is_shadow(event))
+        elif event.event_id in STARTS and _is_shadow(event) not in ended:
             return event.time
-        if event.event_id in COMPLETIONS or event.event_id in ABORTS:
-            return None
     return None
 
 
