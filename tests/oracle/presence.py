@@ -134,8 +134,8 @@ def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
     """When the database was detached: `mine` are the events that name it, of no tool.
 
     "A 327 detaches only outside replay ... and at its own path ... A later 102, 105, 300-304, 326,
-    328, scan or page event at that path ends it", and a 325. The last one goes on. Where its
-    instance stopped, that is what counts.
+    328, scan or page event at that path ends it", and a 325; one of the same moment as a 327 was
+    before it. The last one goes on. Where its instance stopped, that is what counts.
     """
     found: Spans = []
     since: float | None = None
@@ -149,7 +149,14 @@ def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
         elif since is not None and (
             event.id in BEGINS_AGAIN
             or event.id in (103, 104)
-            or (event.place in places and (event.id in TASK or event.id in COMES or is_read(event)))
+            or (
+                event.place in places
+                and (
+                    event.id in TASK
+                    or event.id in COMES
+                    or (is_read(event) and event.when > since)
+                )
+            )
         ):
             found.append((since, event.when))
             since = None

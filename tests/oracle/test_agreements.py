@@ -1039,3 +1039,11 @@ def test_a_shadow_copy_that_fails_while_a_streaming_backup_runs_says_nothing_of_
     for shadow in ([], refused, [begun_before, *refused[1:]], [begun_before, backup(9, 2006, "3")]):
         found = agreed(*streamed, *shadow, days=3)
         assert one(found).verified == {"streaming_backup": at(1 + 4 / 24)}
+
+
+def test_an_error_of_the_moment_of_a_detach_was_before_it(agreed: Agreed) -> None:
+    left = attached(1, 327)
+    failed = ntds(1, 217, "-1019", NTDS_DIT)
+    found = agreed(collected(0), left, failed, attached(1.01, 326, MOVED), days=2)
+    assert one(found, DIRECTORY).known_bad == set()
+    assert one(found, ("ex01", MOVED.lower())).known_bad == {(-1, "no_data")}
