@@ -1,6 +1,6 @@
 """Every record once, in its order, with its names resolved (semantics, sections 1 and 2)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -239,7 +239,7 @@ def lives(numbered: list[Numbered]) -> list[Life]:
 def lost(
     before: tuple[float, int],
     after: tuple[float, int],
-    lives: Iterable[Life],
+    lives: Sequence[Life],
     read: Collection[int],
 ) -> Iterable[tuple[float, float]]:
     """From when to when records are missing between two (time, number) of a life of a log.
@@ -256,6 +256,12 @@ def lost(
     beside = sorted([before, *between, after], key=lambda each: each[1])
     times = {number: time for time, number in beside}
     for (begin, low), (end, high) in pairwise(beside):
+        if high - low > FAR and any(
+            abs(number - high) == 1 and time < begin for life in lives for time, number, _ in life
+        ):
+            # The record beside it in number is of an earlier life of the log, and so is it: its
+            # clock was ahead.
+            continue
         if any(number not in read for number in range(low + 1, high)):
             # "Numbers and times rise together": it was before the next number, too.
             end = min(end, times.get(high + 1, end))

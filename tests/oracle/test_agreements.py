@@ -1047,3 +1047,17 @@ def test_an_error_of_the_moment_of_a_detach_was_before_it(agreed: Agreed) -> Non
     found = agreed(collected(0), left, failed, attached(1.01, 326, MOVED), days=2)
     assert one(found, DIRECTORY).known_bad == set()
     assert one(found, ("ex01", MOVED.lower())).known_bad == {(-1, "no_data")}
+
+
+def test_a_record_of_a_clock_that_was_ahead_is_of_the_life_of_a_log_that_has_the_next_number(
+    agreed: Agreed,
+) -> None:
+    """The log was cleared after it: nothing is missing between the two lives."""
+    first = event(0, 326, "1", PRIV, "0", "[1] 0.0", "0 0", who=NOW, number=369_686)
+    ahead = now(31.5, 736)._replace(record_id=369_685)
+    after = [
+        now(days, 744, "7/1/2007", "24", "5000")._replace(record_id=number)
+        for days, number in ((1, 3), (11, 6))
+    ]
+    found = agreed(ahead, first, *after, days=31, whole=True)
+    assert one(found).findings == {"verification_overdue"}
