@@ -14,16 +14,18 @@ WINDOW = 84 * HOUR
 """From one window to the next and its end; half a week where none is configured."""
 
 
-def unknown_since(subject: Subject, window: float) -> float | None:
-    """The end of the last gap that nothing proved since; None where no gap stands.
+def unknown_since(subject: Subject, window: float, now: float) -> float | None:
+    """The end of the last gap that nothing proved since; None where no gap stands. It may hide when
+    a database came that only records of an impossible time name.
 
     "After a gap of more than one window: ledger and cadence are "unknown since", absence alerts are
     held, advice is `insufficient_evidence`."
     """
+    came = subject.first_seen if subject.first_seen <= now + DAY else 0.0
     ends = [
         gap.end
         for gap in subject.gaps
-        if gap.end - gap.begin > window and gap.end > max(subject.first_seen, subject.copy.born)
+        if gap.end - gap.begin > window and gap.end > max(came, subject.copy.born)
     ]
     if not ends or any(each >= max(ends) for each in subject.verified.values()):
         return None
@@ -121,7 +123,7 @@ def is_asked_for(subject: Subject) -> bool:
 
 def standing(subject: Subject, now: float) -> str:
     """Verified in time, certainly not, or not known."""
-    lost = unknown_since(subject, WINDOW)
+    lost = unknown_since(subject, WINDOW, now)
     limit = deadline(subject, now)
     proofs = [*subject.verified.values()]
     if proofs and subject.worked(max(proofs), now) <= limit:
@@ -313,7 +315,7 @@ def findings(subject: Subject, now: float, window: float) -> frozenset[str]:
 
 def missing(subject: Subject, now: float, window: float, moment: float) -> set[str]:
     """What it lacks, and whether records are missing that would tell; its copies as of `moment`."""
-    lost = unknown_since(subject, window)
+    lost = unknown_since(subject, window, now)
     if lost is None:
         return absent(subject, now, moment)
     patience = max(deadline(subject, now), 0.0 if subject.verified else 7 * DAY)

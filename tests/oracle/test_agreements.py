@@ -1061,3 +1061,14 @@ def test_a_record_of_a_clock_that_was_ahead_is_of_the_life_of_a_log_that_has_the
     ]
     found = agreed(ahead, first, *after, days=31, whole=True)
     assert one(found).findings == {"verification_overdue"}
+
+
+def test_a_gap_may_hide_when_a_database_came_that_only_a_record_of_a_time_to_come_names(
+    agreed: Agreed,
+) -> None:
+    ahead = event(60, 717, "E:\\MDB06\\priv07.edb", number=90)
+    records = [old(0, 702, "7/1/2007", "1"), ahead, old(20, 704)]
+    records[0] = records[0]._replace(record_id=1)
+    records[2] = records[2]._replace(record_id=91)
+    found = agreed(*records, days=20.1, whole=True)
+    assert one(found, ("ex01", "e:\\mdb06\\priv07.edb")).verdict == "blind"
