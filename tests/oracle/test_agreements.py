@@ -1072,3 +1072,15 @@ def test_a_gap_may_hide_when_a_database_came_that_only_a_record_of_a_time_to_com
     records[2] = records[2]._replace(record_id=91)
     found = agreed(*records, days=20.1, whole=True)
     assert one(found, ("ex01", "e:\\mdb06\\priv07.edb")).verdict == "blind"
+
+
+def test_another_path_of_the_same_computer_is_no_copy(agreed: Agreed) -> None:
+    """Both are called alike by the configuration: the database was moved."""
+    elsewhere = "E:\\elsewhere\\priv06.edb"
+    differs = event(20, 540, elsewhere, "262", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
+    moved = [event(19, 327, "1", PRIV), event(19.1, 326, "1", elsewhere)]
+    scanned = [now(day, 736) for day in range(1, 19)]
+    alike = [{"match": "*\\priv06.edb", "name": "DB06"}]
+    found = agreed(*scanned, *moved, differs, days=21, databases=alike)
+    assert one(found).damage == set()
+    assert one(found, ("ex01", elsewhere.lower())).damage == {"suspect"}

@@ -344,11 +344,11 @@ def _of_active(
     for key, reporter in state.databases.items():
         if not reporter.damage_of_active:
             continue
-        group = groups.get(key) or [_copy(reporter, settings)]
+        others = [copy for copy in groups.get(key, ()) if copy.entry.computer != key[0]]
+        group = [_copy(reporter, settings), *others]
         for kind, damage in reporter.damage_of_active.items():
             for time in damage.times:
                 active = [copy for copy in group if copy.was_active(time - LAG_SECONDS, time)]
-                others = [copy for copy in group if copy.entry is not reporter]
                 certain = len(active) == 1
                 for copy in active if certain else others or group:
                     if kind in OF_BOTH and copy.entry is reporter:
@@ -367,14 +367,15 @@ def _active_elsewhere(key: DatabaseKey, group: Sequence[_Copy]) -> list[float]:
     return sorted(
         each.time
         for copy in group
-        if (copy.entry.computer, copy.entry.database) != key
+        if copy.entry.computer != key[0]
         for each in copy.transitions
         if family(each.event_id) == "active"
     )
 
 
 def _groups(state: State, settings: Settings, copies: Copies) -> dict[DatabaseKey, list[_Copy]]:
-    """By database that has other copies, all of them, itself included."""
+    """By database, all of its name, itself included. Another one of its computer is no copy, but a
+    path that it had before or has now."""
     sizes = Counter(copies.keys.values())
     groups: dict[str, list[_Copy]] = defaultdict(list)
     for key, entry in state.databases.items():
