@@ -328,12 +328,17 @@ def is_clear(
     if any(gap.begin < end.when and gap.end > begin[0] for gap in gaps):
         return False
     spoilt = [*(event for event in against if is_spoiling(event)), *unread]
-    return not any(begin <= event.order <= end.order for event in spoilt)
+    return not falls_within(spoilt, begin[0], end.when)
 
 
 def is_spoiling(event: Event) -> bool:
     """Whether it forbids what it falls within to verify: of the list, or an error that is one."""
     return event.id in SPOILS or bool(event.page_error)
+
+
+def falls_within(spoilt: Iterable[Event], begin: float, end: float) -> bool:
+    """Whether one does; also of the moment of the begin or the end, in whatever order."""
+    return any(begin <= event.when <= end for event in spoilt)
 
 
 def streaming(
@@ -351,7 +356,7 @@ def streaming(
     begin: Event | None = None
     copying: set[str] = set()
     copied: set[str] = set()
-    bad = [*(event for event in against if is_spoiling(event)), *created]
+    spoilt = [event for event in against if is_spoiling(event)]
     for event in events:
         if event.id == 210:
             begin, copying, copied = event, set(), set()
@@ -362,7 +367,8 @@ def streaming(
         elif event.id == 221 and begin:
             copied.add(event.database or event.at(4).lower())
         elif event.id == 213 and begin:
-            if copying == copied and not any(begin.order < b.order < event.order for b in bad):
+            anew = any(begin < each < event for each in created)
+            if copying == copied and not anew and not falls_within(spoilt, begin.when, event.when):
                 for label in copying:
                     found.setdefault(label, []).append(event)
             begin = None

@@ -1084,3 +1084,11 @@ def test_another_path_of_the_same_computer_is_no_copy(agreed: Agreed) -> None:
     found = agreed(*scanned, *moved, differs, days=21, databases=alike)
     assert one(found).damage == set()
     assert one(found, ("ex01", elsewhere.lower())).damage == {"suspect"}
+
+
+def test_an_error_of_the_moment_in_which_a_backup_or_a_scan_began_is_of_it(agreed: Agreed) -> None:
+    stopped = event(1, 104, "0", "-1119", "[1]", level="error")
+    backup = [event(1, 210), event(1.1, 220, PRIV, "40 Gb"), event(1.2, 221, PRIV), event(1.3, 213)]
+    assert one(agreed(stopped, *backup, days=2)).verified == {}
+    scan = [broken(1), now(1, 736), passed(2, 1, run="49999, 0")]
+    assert one(agreed(*scan, days=3)).verified == {}
