@@ -1092,3 +1092,13 @@ def test_an_error_of_the_moment_in_which_a_backup_or_a_scan_began_is_of_it(agree
     assert one(agreed(stopped, *backup, days=2)).verified == {}
     scan = [broken(1), now(1, 736), passed(2, 1, run="49999, 0")]
     assert one(agreed(*scan, days=3)).verified == {}
+
+
+def test_a_record_of_a_time_to_come_does_not_show_since_when_a_database_is_known(
+    agreed: Agreed,
+) -> None:
+    moved = "E:\\moved\\priv06.edb"
+    alive = [other_program(day) for day in range(1, 20)]
+    ahead, later = event(60, 736, moved, who=NOW), event(18, 326, "1", moved, who=NOW)
+    found = agreed(passed(1, 1, run="49999, 0"), ahead, *alive, later, days=20)
+    assert one(found, ("ex01", moved.lower())).findings == set()

@@ -131,7 +131,7 @@ def named_times(entry: Database) -> tuple[float, float]:
     """First and last time at which its instance named it; a tool, a snapshot or a reading of the
     file is none."""
     known = entry.instances.get(entry.ese_instance.lower())
-    first, last = known or (entry.first_seen, 0.0)
+    first, last = known or (entry.first_seen or inf, 0.0)
     return first, max(entry.named, last) or entry.last_seen
 
 
