@@ -1102,3 +1102,15 @@ def test_a_record_of_a_time_to_come_does_not_show_since_when_a_database_is_known
     ahead, later = event(60, 736, moved, who=NOW), event(18, 326, "1", moved, who=NOW)
     found = agreed(passed(1, 1, run="49999, 0"), ahead, *alive, later, days=20)
     assert one(found, ("ex01", moved.lower())).findings == set()
+
+
+def test_the_size_of_a_database_is_known_by_an_earlier_scan_where_the_last_one_does_not_say_it(
+    agreed: Agreed,
+) -> None:
+    """Neither verified it; a first scan of unknown size would be waited for longer."""
+    silent = passed(7, 1)._replace(
+        strings=(*NOW, PRIV, "7/7/2007 1:00:00 AM", "86400", "0", "49999, 0")
+    )
+    going_on = [now(8 + day, 744, "7/9/2007", "24", str(day * 1000)) for day in range(1, 20)]
+    found = agreed(broken(0.5), passed(1, 1), silent, now(8, 736), *going_on, days=27.1)
+    assert "never_verified" in one(found).findings

@@ -44,11 +44,11 @@ def passes_of(view: TaskView) -> list[Pass]:
 
 
 def pages_of(entry: Database, views: Mapping[str, TaskView]) -> float | None:
-    """The size in pages, else the pages that its last whole scan saw."""
+    """The size in pages, else the pages that the last whole scan saw that says how many."""
     if entry.size_bytes is not None and entry.page_size:
         return entry.size_bytes / entry.page_size
-    last = views["checksum"].last_completed
-    return float(last.pages_seen) if last and last.pages_seen else None
+    whole = (done for done in reversed(views["checksum"].passes) if done.outcome == "completed")
+    return next((float(done.pages_seen) for done in whole if done.pages_seen), None)
 
 
 def failed_tasks(views: Mapping[str, TaskSummary], of: Database) -> list[str]:
