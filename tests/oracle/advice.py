@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tests.oracle.chronicle import Event
 from tests.oracle.facts import seconds
 from tests.oracle.history import DAY, HOUR
-from tests.oracle.identity import is_nameless_snapshot
+from tests.oracle.identity import is_nameless_snapshot, is_temporary
 from tests.oracle.judgement import deadline
 from tests.oracle.nights import (
     Run,
@@ -55,7 +55,7 @@ def actions(
     """The action of each database, that of its instance where it shares one.
 
     "An instance with several attached databases: ratio and window advice are per instance". What
-    was moved or dismounted decides nothing.
+    was moved or dismounted decides nothing, and a temporary database is none.
     "For those with the same window one advice is given: that of the database whose rule stands
     first in this table." (docs)
     """
@@ -66,6 +66,7 @@ def actions(
             (other, each)
             for other, each in subjects.items()
             if not is_nameless_snapshot(other[1])
+            and not is_temporary(other[1])
             and each.computer == subject.computer
             and instance(each) == instance(subject) != ""
             and not (each.left or each.dismounted)

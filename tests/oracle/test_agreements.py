@@ -1114,3 +1114,24 @@ def test_the_size_of_a_database_is_known_by_an_earlier_scan_where_the_last_one_d
     going_on = [now(8 + day, 744, "7/9/2007", "24", str(day * 1000)) for day in range(1, 20)]
     found = agreed(broken(0.5), passed(1, 1), silent, now(8, 736), *going_on, days=27.1)
     assert "never_verified" in one(found).findings
+
+
+def test_a_temporary_database_of_its_instance_leaves_the_path_that_was_left_its_own_advice(
+    agreed: Agreed,
+) -> None:
+    moved = "E:\\MDB06\\moved\\priv06.edb"
+    nights = [
+        record
+        for day in range(10)
+        for record in (
+            old(day + 0.05, 700),
+            old(day + 0.15, 701, "7/1/2007", "300", "4", "1", "55"),
+        )
+    ]
+    temporary = broken(5)._replace(
+        strings=(*OLD, "E:\\MDB06\\temp.edb", "1", "2", "-1018", "[1]", "[2]", "9 (0x9)")
+    )
+    moves = event(9.5, 327, "1", PRIV), event(9.6, 326, "1", moved), event(9.7, 700, moved)
+    found = agreed(*nights, temporary, *moves, days=10)
+    assert one(found).action == "shrink"
+    assert one(found, ("ex01", moved.lower())).action == "insufficient_evidence"
