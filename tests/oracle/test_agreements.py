@@ -1135,3 +1135,18 @@ def test_a_temporary_database_of_its_instance_leaves_the_path_that_was_left_its_
     found = agreed(*nights, temporary, *moves, days=10)
     assert one(found).action == "shrink"
     assert one(found, ("ex01", moved.lower())).action == "insufficient_evidence"
+
+
+def test_a_shutdown_is_not_that_of_another_computer_of_the_same_short_name(agreed: Agreed) -> None:
+    """It is read before it is known that there are two."""
+    one_name, other_name = "EX01.A.EXAMPLE", "ex01.b.example"
+    off = ("x", "y", "Other", "0x0", "shutdown", "", "admin")
+    shut_down = event(2, 1074, provider="USER32", channel="System", computer=one_name)
+    found = agreed(
+        shut_down._replace(strings=off, record_id=None),
+        collected(0.5)._replace(computer=other_name),
+        collected(0)._replace(computer=one_name),
+        days=15,
+    )
+    assert one(found, DIRECTORY).findings == set()
+    assert one(found, ("ex01.b.example", DIRECTORY[1])).findings == {"not_heard"}

@@ -23,7 +23,6 @@ from esewatch.fold.identity.entities import (
     Entities,
     Entity,
     NoRoomError,
-    label_of,
     most_owners,
     shortened,
     shortened_name,
@@ -210,8 +209,8 @@ class Folder(Entities):
 
     def _others_heard(self, source: SourceState, heard: Heard) -> None:
         """Note records of other providers. Of a computer without an event they are kept aside."""
-        label = label_of(shortened_name(heard.computer), self.state.hosts, self.settings)
-        log = self._log(label, shortened_name(heard.channel))
+        computer = self._known_or_full(shortened_name(heard.computer))
+        log = self._log(computer, shortened_name(heard.channel))
         for time in heard.times:
             if 0.0 < time <= self._until:
                 clock_guard.note(source, time)
@@ -220,14 +219,14 @@ class Folder(Entities):
 
     def _is_foreign(self, source: SourceState, event: Event) -> bool:
         """Keep a shutdown of a computer without an event of ESE aside: each Windows has them."""
-        label = label_of(event.computer, self.state.hosts, self.settings)
-        if label in self.state.hosts or event.time is None:
+        computer = self._known_or_full(event.computer)
+        if computer in self.state.hosts or event.time is None:
             return False
         clock_guard.note(source, event.time)
-        if (log := self._log(label, event.channel)) is not None:
+        if (log := self._log(computer, event.channel)) is not None:
             hearing.note_companion(log, event.time)
-        power = self._aside_power.pop(label, None) or Power()
-        self._aside_power[label] = note_power(power, event)
+        power = self._aside_power.pop(computer, None) or Power()
+        self._aside_power[computer] = note_power(power, event)
         if len(self._aside_power) > MAX_ASIDE:
             del self._aside_power[next(iter(self._aside_power))]
         return True

@@ -385,7 +385,8 @@ class Entities:
         self.changed: set[Entity] = set()
         self.computers = Computers(state, settings)
         self._aside: dict[tuple[str, str], Channel] = {}
-        """Logs of computers without an event of ESE, the last 1,000 that were heard."""
+        """Logs of computers without an event of ESE, the last 1,000 that were heard. By full names:
+        whose the short one is to be is not known yet."""
         self._aside_power: dict[str, Power] = {}
         self._failovers_told = True  # more is known: their databases are worked out again
 
@@ -400,13 +401,29 @@ class Entities:
             if label is None:
                 self._touch("dropped", "")
                 raise NoRoomError
-            if (power := self._aside_power.pop(label, None)) is not None:
-                self.state.hosts[label].power = power
-            for _, log in [each for each in self._aside if each[0] == label]:
+            full = identity.full_name(logged, self.settings)
+            for name in [each for each in self._aside_power if self._is_one(each, full)]:
+                self.state.hosts[label].power = self._aside_power.pop(name)
+            for name, log in [each for each in self._aside if self._is_one(each[0], full)]:
+                channel = self._aside[label, log] = self._aside.pop((name, log))
+                channel.computer = label
                 self._channel(label, log)
             self._touch("host", label)
             self._failovers_told = True
         return label
+
+    def _is_one(self, one: str, other: str) -> bool:
+        """True if two names without aliases mean one computer, as a short one and a full one that
+        begins with it do."""
+        if one.partition(".")[0] != other.partition(".")[0]:  # as of most
+            return False
+        labels = {identity.computer_label(each, self.settings) for each in (one, other)}
+        return one == other or (len(labels) == 1 and ("." in one) != ("." in other))
+
+    def _known_or_full(self, logged: str) -> str:
+        """The label of a known computer, else its full name."""
+        label = label_of(logged, self.state.hosts, self.settings)
+        return label if label in self.state.hosts else identity.full_name(logged, self.settings)
 
     def _channel(self, computer: str, name: str) -> Channel | None:
         key = (computer, name.lower())
@@ -419,12 +436,12 @@ class Entities:
         self._touch("channel", *key)
         return channel
 
-    def _log(self, label: str, name: str) -> Channel | None:
+    def _log(self, computer: str, name: str) -> Channel | None:
         """That of a computer without an event is kept aside."""
-        if label in self.state.hosts:
-            return self._channel(label, name)
-        key = label, name.lower()
-        channel = self._aside.pop(key, None) or Channel(computer=label, channel=key[1])
+        if computer in self.state.hosts:
+            return self._channel(computer, name)
+        key = computer, name.lower()
+        channel = self._aside.pop(key, None) or Channel(computer=computer, channel=key[1])
         self._aside[key] = channel
         if len(self._aside) > MAX_ASIDE:
             del self._aside[next(iter(self._aside))]
