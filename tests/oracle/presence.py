@@ -25,6 +25,7 @@ Spans = list[tuple[float, float]]
 
 COMES = frozenset({325, 326, 328})
 """A database comes: its instance was started."""
+MINUTE = 60.0
 SILENCE = 86400.0
 """So long after the last record the log is taken to be read: a computer that is off logs none."""
 
@@ -134,8 +135,9 @@ def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
     """When the database was detached: `mine` are the events that name it, of no tool.
 
     "A 327 detaches only outside replay ... and at its own path ... A later 102, 105, 300-304, 326,
-    328, scan or page event at that path ends it", and a 325; one of the same moment as a 327 was
-    before it. The last one goes on. Where its instance stopped, that is what counts.
+    328, scan or page event at that path ends it", and a 325: what is logged of a scan or a page
+    within a minute comes of the detach. The last one goes on. Where its instance stopped, that is
+    what counts.
     """
     found: Spans = []
     since: float | None = None
@@ -152,9 +154,8 @@ def detached(mine: Iterable[Event], life: list[Event]) -> Spans:
             or (
                 event.place in places
                 and (
-                    event.id in TASK
-                    or event.id in COMES
-                    or (is_read(event) and event.when > since)
+                    event.id in COMES
+                    or ((event.id in TASK or is_read(event)) and event.when > since + MINUTE)
                 )
             )
         ):

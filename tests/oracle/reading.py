@@ -232,7 +232,11 @@ def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) ->
     new = [event for event in subject.owned if event.id == 325 and not event.in_snapshot]
     stops = [event for event in subject.life if event.id in STOPS and event.id != 327]
     subject.copy = derive(
-        sorted({*mine, *subject.leaves, *stops, *moved}, key=lambda each: each.order)
+        sorted(
+            {*mine, *subject.leaves, *stops, *moved},
+            # A stop comes after what is logged at its time.
+            key=lambda each: (each.when, each.id in STOPS, each.order),
+        )
     )
     subject.copy.created = new
     lived = [event for event in subject.life if event.id in BEGINS_AGAIN | COMES]

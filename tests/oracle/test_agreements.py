@@ -1150,3 +1150,16 @@ def test_a_shutdown_is_not_that_of_another_computer_of_the_same_short_name(agree
     )
     assert one(found, DIRECTORY).findings == set()
     assert one(found, ("ex01.b.example", DIRECTORY[1])).findings == {"not_heard"}
+
+
+def test_what_is_logged_within_a_minute_of_a_detach_comes_of_it(agreed: Agreed) -> None:
+    """The error of a scan, of the moment of the detach or after it: it interrupts no scan then."""
+    elsewhere = "E:\\elsewhere\\priv06.edb"
+    for late in (0, 40 / 86400):
+        failed = now(1 + late, 734, "-1206 (0xfffffb4a)")
+        left = event(1, 327, "1", PRIV, who=NOW, number=(failed.record_id or 0) - 1)
+        moved = event(1.001, 326, "1", elsewhere, who=NOW)
+        found = agreed(now(0, 738, "7001", "7/1/2007", "1"), left, failed, moved, days=2)
+        assert one(found).damage == set()
+        assert one(found, ("ex01", elsewhere.lower())).damage == {"logical"}
+        assert one(found).totals["checksum"].interrupted == (1 if late else 0)
