@@ -141,9 +141,7 @@ def gathered(history: History, told: Chronicle) -> Subjects:
             known = subject(computers.label(record.computer), database_label(record.database))
             known.scans.append(record)
     for each in subjects.values():
-        # What is done at a snapshot says nothing of its origin but that it is damaged.
-        served = [event for event in each.owned if not event.in_snapshot]
-        keys = {event.instance for event in served}
+        keys = {event.instance for event in each.served}
         named = {key for key in keys if not key.startswith("process ")}
         each.instances = frozenset(named or keys)
         each.life = [
@@ -154,7 +152,7 @@ def gathered(history: History, told: Chronicle) -> Subjects:
             and not event.tool
         ]
         # Where nothing tells which log its instance writes to, each may be it.
-        channels = {event.channel for event in [*each.life, *served]}
+        channels = {event.channel for event in [*each.life, *each.served]}
         each.gaps = [
             gap
             for gap in told.gaps

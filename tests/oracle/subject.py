@@ -17,6 +17,7 @@ from tests.oracle.passes import Completion, Copy, Order
 from tests.oracle.presence import Spans, worked
 
 EXCHANGE = frozenset({"msexchangeis", "store", "microsoft.exchange.store.worker", "msexchangerepl"})
+REPLICATION = "msexchangerepl"
 DIRECTORY = "ntds.dit"
 """A file of a directory is called so, or has words before it: `adamntds.dit`."""
 WORKER = "microsoft.exchange.store.worker"
@@ -116,6 +117,12 @@ class Subject:
         return [event for event in self.named if not event.tool]
 
     @property
+    def served(self) -> list[Event]:
+        """Those of them that are of the file itself: what is done at a snapshot says nothing of its
+        origin but damage."""
+        return [event for event in self.owned if not event.in_snapshot]
+
+    @property
     def ids(self) -> frozenset[int]:
         """The ids of those."""
         return frozenset(event.id for event in self.owned)
@@ -157,10 +164,9 @@ class Subject:
             return ""
         if self.copy.roles or self.role_ahead:
             return self.copy.roles[-1][1] if self.copy.roles else self.role_ahead
-        if self.owned and self.owned[-1].process == "msexchangerepl":
+        if [event.process for event in self.served or self.owned][-1:] == [REPLICATION]:
             return "passive"
-        # What is done at a snapshot says nothing of its origin.
-        letters = [event for event in self.owned if event.letter and not event.in_snapshot]
+        letters = [event for event in self.served if event.letter]
         # Of one moment it is the D: a start replays first.
         hint = any(
             each.time == letters[-1].time and each.letter == "D" and each.provider.upper() == "ESE"
@@ -233,7 +239,7 @@ class Subject:
         if "ntdsa" in self.instances or self.is_dfsr or self.label.lower().endswith(DIRECTORY):
             return "garbage_collection"
         current = ids & {*range(732, 739), *range(744, 748)}
-        if "msexchangerepl" in {event.process for event in self.owned[-1:]} and not current:
+        if [event.process for event in self.served][-1:] == [REPLICATION] and not current:
             # The copy of CCR and LCR: nothing maintains it, as little as it has a window.
             return "window"
         if self.worker or ids & {*range(732, 739), *range(744, 748)}:

@@ -1163,3 +1163,11 @@ def test_what_is_logged_within_a_minute_of_a_detach_comes_of_it(agreed: Agreed) 
         assert one(found).damage == set()
         assert one(found, ("ex01", elsewhere.lower())).damage == {"logical"}
         assert one(found).totals["checksum"].interrupted == (1 if late else 0)
+
+
+def test_who_reads_a_snapshot_does_not_show_how_its_origin_is_maintained(agreed: Agreed) -> None:
+    who = ("MSExchangeRepl", "5001,D,50,15.02.0986.005", "SG06: ")
+    met = broken(1, who=who)
+    snapshot = "C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb"
+    found = agreed(met._replace(strings=(*who, snapshot, *met.strings[4:])), days=2)
+    assert (one(found).model, one(found).role) == ("application", "passive")
