@@ -78,7 +78,7 @@ def told(history: History, settings: Settings, order: random.Random | None = Non
         # A record of a clock that was ahead is read after an acknowledgement before its time, here:
         # until then its number is not lost.
         is_ahead = acknowledged is not None and any(
-            history.now < _when(each) <= history.now + DAY
+            _when(each) > history.now
             for each in history.records
             if not isinstance(each, Acknowledged)
         )

@@ -1171,3 +1171,15 @@ def test_who_reads_a_snapshot_does_not_show_how_its_origin_is_maintained(agreed:
     snapshot = "C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb"
     found = agreed(met._replace(strings=(*who, snapshot, *met.strings[4:])), days=2)
     assert (one(found).model, one(found).role) == ("application", "passive")
+
+
+def test_the_number_of_a_clock_that_was_ahead_is_not_lost_before_an_acknowledgement(
+    agreed: Agreed,
+) -> None:
+    """The record is read behind it, as its time is."""
+    late = ("7/1/2007 1:00:00 AM", "86400", "7", "7", "50000", "40000, 0")
+    records = [now(0, 735, *late), now(94, 736), event(12, 102, "0", "15", who=NOW)]
+    log = [each._replace(record_id=90 + number) for number, each in enumerate(records)]
+    met = ntds(21, 476, NTDS_DIT, "8192 (0x2000)", "8192 (0x2000)", "-1019", "37 (0x25)")
+    ack = Acknowledged(at(22), *DIRECTORY)
+    assert "never_verified" in one(agreed(*log, met, ack, days=54, whole=True)).findings
