@@ -1183,3 +1183,15 @@ def test_the_number_of_a_clock_that_was_ahead_is_not_lost_before_an_acknowledgem
     met = ntds(21, 476, NTDS_DIT, "8192 (0x2000)", "8192 (0x2000)", "-1019", "37 (0x25)")
     ack = Acknowledged(at(22), *DIRECTORY)
     assert "never_verified" in one(agreed(*log, met, ack, days=54, whole=True)).findings
+
+
+def test_the_number_of_an_impossible_time_is_not_lost_before_an_acknowledgement(
+    agreed: Agreed,
+) -> None:
+    """It was written before what was shown then, and is read here by its time."""
+    first, later = now(0, 736), now(12, 744, "7/1/2007", "6", "5000")
+    number = first.record_id or 0
+    ahead = now(60, 736)._replace(record_id=number + 1)
+    later = later._replace(record_id=number + 2)
+    found = agreed(first, ahead, later, Acknowledged(at(13), "ex01", LABEL), days=14.5, whole=True)
+    assert one(found).findings == set()
