@@ -302,13 +302,17 @@ def shown_by(record: Logged, tells: bool) -> str:
     return instance_key(record.strings)
 
 
-def chronicle(history: History) -> Chronicle:
-    """All that ESE providers logged, each record once, in order.
+def logged(history: History) -> Iterable[tuple[int, Logged]]:
+    return ((n, each) for n, each in enumerate(history.records) if isinstance(each, Logged))
+
+
+def placed(
+    records: Iterable[tuple[int, str, Logged]], history: History
+) -> tuple[dict[int, float], list[Gap]]:
+    """When each record was written by the numbers of its log, by its place; and what is missing.
 
     "sorted by (time, record id), within an epoch by record id where a clock was set back".
     """
-    computers = Computers(history)
-    records = single(history, computers)
     channels: dict[tuple[str, str], list[Numbered]] = {}
     when: dict[int, float] = {}
     for place, label, record in records:
@@ -331,6 +335,14 @@ def chronicle(history: History) -> Chronicle:
                     gaps += [Gap(label, name, *part) for part in parts]
                 latest, last = max(latest, time), number
                 when[place] = latest
+    return when, gaps
+
+
+def chronicle(history: History) -> Chronicle:
+    """All that ESE providers logged, each record once, in order."""
+    computers = Computers(history)
+    records = single(history, computers)
+    when, gaps = placed(records, history)
     times: dict[str, list[float]] = {}
     events: list[Event] = []
     heard: dict[tuple[str, str], list[Heard]] = {}
@@ -340,9 +352,7 @@ def chronicle(history: History) -> Chronicle:
     assert isinstance(extra, list | tuple)
     own = {str(each).lower() for each in extra}
     labels = {place: label for place, label, _ in records}
-    for place, record in enumerate(history.records):
-        if not isinstance(record, Logged):
-            continue
+    for place, record in logged(history):
         label = labels.get(place) or computers.label(record.computer)
         is_engine = bool(PROVIDERS.match(record.provider)) or record.provider.lower() in own
         if place not in labels and (is_engine or record.record_id is not None):

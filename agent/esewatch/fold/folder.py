@@ -330,10 +330,9 @@ class Folder(Entities):
                 self.computers.note(origin.computer, time)
             clock_guard.note(source, time)
         admitted = self._admitted(origin, event)
-        if event.companion and time is not None:
-            # Where another log has it, too, both are read.
-            if (log := self._channel_of(origin, event)) is not None:
-                hearing.note_companion(log, time)
+        log = self._channel_of(origin, event) if event.companion else None
+        if log is not None and time is not None:
+            hearing.note_companion(log, time)  # where another log has it, too, both are read
         if admitted is None:
             source.duplicates += 1
         elif admitted.companion:
