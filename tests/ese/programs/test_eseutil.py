@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -230,6 +231,17 @@ def test_text_in_another_language_is_no_output_unless_the_temporary_file_tells()
     assert not is_output("PRÜFSUMMEN-Modus wird gestartet...\n0 fehlerhafte Prüfsummen\n")
     assert is_output("PRÜFSUMMEN-Modus...\n  Temp. Datenbank: TEMPCHKSUM4711.EDB\n")
     assert list(runs("PRÜFSUMMEN-Modus...\n  Temp. Datenbank: TEMPCHKSUM4711.EDB\n")) == []
+    assert is_output("PRÜFSUMMEN-Modus...\r  Temp. Datenbank: TEMPCHKSUM4711.EDB\r\r")
+
+
+def test_an_event_of_its_temporary_database_is_no_output_of_it() -> None:
+    path = "E:\\MDB06\\TEMPCHKSUM4711.EDB"
+    for text in (
+        json.dumps({"EventID": 474, "Data": ["eseutil", "7788", "", path, "4096"]}),
+        f"eseutil (7788) The database page read from the file {path}\nfailed verification",
+        f'eseutil (7788) The database page read from the file "{path}" failed verification',
+    ):
+        assert not is_output(text)
 
 
 def test_more_bad_pages_than_are_named_are_counted() -> None:

@@ -35,7 +35,8 @@ _DAMAGED_LOG = re.compile(r"^[^\n]*\bLog damaged \(unusable\)[^\n]*", re.MULTILI
 INTEGRITY = (
     "an integrity check (eseutil /g) reads the structure and proves no page good: use eseutil /k"
 )
-_TEMPORARY = re.compile(r"TEMPCHKSUM\d{1,10}\.EDB")
+_TEMPORARY = re.compile(r"^[^\n\\/\"]{0,60}TEMPCHKSUM\d{1,10}\.EDB[ \t]*$", re.MULTILINE)
+"""Alone behind a word of any language: an event has a path."""
 _END = re.compile(
     r"^[ \t.]*(Operation (?:(completed successfully) in (\d{1,9})[.,](\d{1,3}) seconds"
     r"|terminated[^\n]*? after (\d{1,9})[.,](\d{1,3}) seconds"
@@ -133,6 +134,7 @@ class Body(NamedTuple):
 
 def is_output(text: str) -> bool:
     """Does `text` hold output of eseutil, of whatever mode?"""
+    text = text.replace("\r", "\n")
     return any(each.search(text) for each in (_BEGIN, _TEMPORARY, _INTEGRITY_FILE))
 
 
