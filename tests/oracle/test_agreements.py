@@ -1198,3 +1198,11 @@ def test_the_number_of_a_clock_that_was_ahead_is_not_lost_before_an_acknowledgem
     met = ntds(21, 476, NTDS_DIT, "8192 (0x2000)", "8192 (0x2000)", "-1019", "37 (0x25)")
     ack = Acknowledged(at(22), *DIRECTORY)
     assert "never_verified" in one(agreed(*log, met, ack, days=54, whole=True)).findings
+def test_a_scan_that_cannot_be_read_does_not_hide_the_size_that_the_one_before_told(
+    agreed: Agreed,
+) -> None:
+    """The one that runs is no first scan of unknown size, for which more time is allowed."""
+    scans = [broken(0, who=NOW), passed(0.5, 1), now(4, 737), now(5, 736)]
+    reports = [now(5 + days, 744, "7/6/2007", str(days), str(days)) for days in range(1, 9)]
+    found = one(agreed(*scans, *reports, *[other_program(13.5 + n) for n in range(2)], days=15))
+    assert found.findings == {"investigate", "verification_unreadable", "verification_overdue"}
