@@ -1206,3 +1206,17 @@ def test_a_scan_that_cannot_be_read_does_not_hide_the_size_that_the_one_before_t
     reports = [now(5 + days, 744, "7/6/2007", str(days), str(days)) for days in range(1, 9)]
     found = one(agreed(*scans, *reports, *[other_program(13.5 + n) for n in range(2)], days=15))
     assert found.findings == {"investigate", "verification_unreadable", "verification_overdue"}
+
+
+def test_what_lies_at_another_path_of_its_computer_is_no_other_copy(agreed: Agreed) -> None:
+    """That differs from the active copy is said of both; the old path is none."""
+    elsewhere = PRIV.replace("MDB06", "MDB07")
+    tail = ("20", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
+    found = agreed(
+        now(0, 717),
+        event(5, 540, elsewhere, *tail, who=NOW),
+        days=6,
+        databases=[{"match": "*\\priv06.edb", "name": "DB06"}],
+    )
+    assert one(found).damage == set()
+    assert one(found, ("ex01", elsewhere.lower())).damage == {"suspect"}
