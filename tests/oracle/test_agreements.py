@@ -1220,3 +1220,24 @@ def test_what_lies_at_another_path_of_its_computer_is_no_other_copy(agreed: Agre
     )
     assert one(found).damage == set()
     assert one(found, ("ex01", elsewhere.lower())).damage == {"suspect"}
+
+
+@pytest.mark.parametrize("seen", ["in a snapshot", "by a page scan"])
+def test_what_was_only_read_is_no_copy_though_it_is_called_like_one(
+    agreed: Agreed, seen: str
+) -> None:
+    """Damage of the active copy is its own where no other is known."""
+    tail = ("20", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
+    shadow = "C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb"
+    bad = broken(1, computer="EX02", who=NOW)
+    bad = bad._replace(strings=(*NOW, shadow, *bad.strings[4:]))
+    scan = Scanned(at(1), at(1), "EX02", PRIV, complete=True, pages=100)
+    differs = event(3, 545, PRIV, *tail, who=NOW)
+    found = agreed(
+        scan if seen == "by a page scan" else bad,
+        differs,
+        days=4,
+        databases=[{"match": "*\\priv06.edb", "name": "DB06", "model": "background"}],
+    )
+    assert one(found).damage == {"suspect"}
+    assert one(found, ("ex02", LABEL)).damage == set()

@@ -116,6 +116,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     model: Model
     replicated: bool = False
     """The store of Exchange owns it, and nothing else shows a model yet."""
+    served: bool = True
+    """A program has it. Else it was only read, by a tool, a page scan or in a snapshot."""
     role: str
     """active, passive, or empty when unknown."""
 
@@ -133,6 +135,7 @@ def member_of(database: Database, settings: Settings) -> Member:
         copies=_configured(rule, settings),
         model=model,
         replicated=of_store and model == "application" and not configured,
+        served=bool(database.provider),
         role=role_of(database, settings),
     )
 
@@ -178,7 +181,7 @@ def _copy_of(member: Member, configured: set[DatabaseKey] | None) -> str | None:
     if configured is not None:
         computer, database = min(configured)
         return f"copies of {database} on {computer}"
-    if member.model not in REPLICATED and not member.replicated:
+    if not member.served or (member.model not in REPLICATED and not member.replicated):
         return None
     name = member.name.casefold()
     return name if member.named else f"{name} at {member.database}"
