@@ -1241,3 +1241,21 @@ def test_what_was_only_read_is_no_copy_though_it_is_called_like_one(
     )
     assert one(found).damage == {"suspect"}
     assert one(found, ("ex02", LABEL)).damage == set()
+
+
+def test_a_snapshot_of_another_database_does_not_hide_whose_restore_it_was(agreed: Agreed) -> None:
+    """The process met it; of one instance of it a database is known."""
+
+    def served(days: float, event_id: int, *rest: str) -> Logged:
+        return event(days, event_id, *rest, who=(*SRU[:2], ""), provider="ESENT")
+
+    path, tail = "C:\\dhcp\\dhcp.mdb", ("1", "2", "-1018", "[1]", "[2]", "9 (0x9)")
+    shadow = served(1, 474, "C:\\$SNAP_201912161234_VOLUMEC$\\sru\\SRUDB.dat", *tail)
+    done = [
+        served(2, 204, "c:\\restore", "c:\\logs"),
+        served(2.1, 205),
+        served(3, 326, "1", path, "0"),
+    ]
+    found = agreed(served(0, 474, path, *tail), shadow, *done, days=4)
+    assert one(found, ("ex01", path.lower())).findings == {"restored_unproven"}
+    assert one(found, ("ex01", "c:\\sru\\srudb.dat")).findings == {"investigate"}

@@ -150,6 +150,8 @@ class Stay(NamedTuple):
 def stays(entry: Database) -> Iterator[Stay]:
     """Each of its instances; the first one had it from the beginning."""
     known, present = dict(entry.instances), instance_label(entry).lower()
+    if not present:
+        return
     if len(known) < 2 or present not in known:
         yield Stay(instance_key(entry), -inf, inf)
         return
