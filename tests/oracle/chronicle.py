@@ -1,6 +1,6 @@
 """Every record once, in its order, with its names resolved (semantics, sections 1 and 2)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -302,8 +302,21 @@ def shown_by(record: Logged, tells: bool) -> str:
     return instance_key(record.strings)
 
 
-def logged(history: History) -> Iterable[tuple[int, Logged]]:
-    return ((n, each) for n, each in enumerate(history.records) if isinstance(each, Logged))
+def heard_of(
+    history: History, computers: Computers, records: Iterable[tuple[int, str, Logged]]
+) -> Iterator[tuple[int, str, Logged, bool]]:
+    """The records, and whether an ESE provider logged each; those of other programs from each of
+    the logs that have them: all of these are read."""
+    extra = history.configuration.get("providers") or ()
+    assert isinstance(extra, list | tuple)
+    own = {str(each).lower() for each in extra}
+    labels = {place: label for place, label, _ in records}
+    for place, record in enumerate(history.records):
+        if isinstance(record, Logged):
+            is_engine = bool(PROVIDERS.match(record.provider)) or record.provider.lower() in own
+            if place in labels or not (is_engine or record.record_id is not None):
+                label = labels.get(place) or computers.label(record.computer)
+                yield place, label, record, is_engine
 
 
 def placed(
@@ -348,16 +361,7 @@ def chronicle(history: History) -> Chronicle:
     heard: dict[tuple[str, str], list[Heard]] = {}
     ends: dict[str, float] = {}
     begins: dict[str, float] = {}
-    extra = history.configuration.get("providers") or ()
-    assert isinstance(extra, list | tuple)
-    own = {str(each).lower() for each in extra}
-    labels = {place: label for place, label, _ in records}
-    for place, record in logged(history):
-        label = labels.get(place) or computers.label(record.computer)
-        is_engine = bool(PROVIDERS.match(record.provider)) or record.provider.lower() in own
-        if place not in labels and (is_engine or record.record_id is not None):
-            continue
-        # Where another log has a record of another program, too, both are read.
+    for place, label, record, is_engine in heard_of(history, computers, records):
         is_read = is_engine or is_companion(record)
         tells = record.record_id is not None or not is_read
         if tells:

@@ -76,24 +76,28 @@ def spans(
     events: list[Event],
     times: list[float],
     own: list[float],
+    reads: list[float],
     until: float,
+    *,
     since: float | None = None,
 ) -> Spans:
     """When one instance was at work: its events in order, and all that its computer logged.
 
     An instance whose start was not seen works since its first record, the first one of a database
-    since `since`. `own` are the records of the database itself. `until` is when the log was read
-    last. What is logged in the hour of a start may come from the same start of the computer. What
-    else of the instance is logged after a stop shows it to the hour.
+    since `since`. `own` are the records of the database itself, `reads` those that a page of it was
+    read. `until` is when the log was read last. What else is logged in the hour of a start may come
+    from the same start of the computer. What else of the instance is logged after a stop shows it
+    to the hour.
     """
     found: Spans = []
     exact = {*own}
+    shown = sorted([*own, *reads])
     gone = float("-inf")
     for event in in_sequence(events):
         if event.id == 102:
             if since is not None:
                 earlier = times[: bisect_left(times, hour_begin(event.when))][-1:]
-                heard = own[: bisect_left(own, event.when)][-1:]
+                heard = shown[: bisect_left(shown, event.when)][-1:]
                 last = max([since, *map(hour_end, earlier), *heard])
                 found.append((since, min(last, event.when)))
             since = event.when

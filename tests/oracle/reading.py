@@ -39,7 +39,16 @@ from tests.oracle.integrity import (
 from tests.oracle.judgement import findings, verdict
 from tests.oracle.nights import length
 from tests.oracle.passes import ACTIVE, STOPS, TASK, Completion, Order, derive, family, proves
-from tests.oracle.presence import COMES, SILENCE, detached, hour_end, in_replay, spans, without
+from tests.oracle.presence import (
+    COMES,
+    SILENCE,
+    detached,
+    hour_end,
+    in_replay,
+    is_read,
+    spans,
+    without,
+)
 from tests.oracle.restores import Restore, restarts_of, restores
 from tests.oracle.subject import Subject, is_corruption, is_ignored_path
 from tests.oracle.whereabouts import move
@@ -250,11 +259,13 @@ def follow(subject: Subject, told: Chronicle, moved: list[Event], now: float) ->
         until = min(now, hour_end(last) + SILENCE)
     first = subject.life[0].instance if subject.life else ""
     subject.away = detached(subject.owned, subject.life)
+    reads = [each.when for each in subject.owned if is_read(each) and not each.in_snapshot]
     subject.spans = []
     for key in sorted(subject.instances):
         life = [event for event in subject.life if event.instance == key]
         heard = sorted([*times, *(event.when for event in life if not event.number)])
-        subject.spans.append(spans(life, heard, own, until, begin if key == first else None))
+        since = begin if key == first else None
+        subject.spans.append(spans(life, heard, own, reads, until, since=since))
     every = subject.spans or [[(begin, until)]]
     subject.spans = [without(each, subject.away) for each in every]
 

@@ -885,8 +885,7 @@ def test_what_its_log_lost_is_missing_of_a_database_that_was_moved_later_too(
         windows={"nightly": {"start": "01:00", "duration": "8h", "timezone": "UTC"}},
         databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
     )
-    assert one(found).findings == set()
-    assert one(found).action == "insufficient_evidence"
+    assert (one(found).findings, one(found).action) == (set(), "insufficient_evidence")
 
 
 def test_a_database_that_was_made_anew_where_it_was_detached_is_attached(agreed: Agreed) -> None:
@@ -1016,14 +1015,14 @@ def test_an_impossible_time_does_not_show_that_a_database_was_known_when_it_was_
 
 def test_an_impossible_time_does_not_show_since_when_a_log_was_read(agreed: Agreed) -> None:
     """It is its only record; a page scan found the database bad weeks ago."""
-    scan = Scanned(
-        at(0), at(0) + HOUR, "EX01", PRIV, complete=True, pages=100, bad=((27, "wrong_page"),)
-    )
+    bad = ((27, "wrong_page"),)
+    scan = Scanned(at(0), at(0) + HOUR, "EX01", PRIV, complete=True, pages=100, bad=bad)
     assert one(agreed(scan, now(70, 717), days=30)).findings == {"investigate", "never_verified"}
 
 
 def test_a_bad_page_of_an_old_copy_is_known_for_90_days_since_it_was_read(agreed: Agreed) -> None:
-    scan = Scanned(at(0), at(100), "EX01", SRUDB, complete=False, pages=100, bad=((30, "no_data"),))
+    bad = ((30, "no_data"),)
+    scan = Scanned(at(0), at(100), "EX01", SRUDB, complete=False, pages=100, bad=bad)
     assert one(agreed(scan, days=189), ("ex01", SRUDB.lower())).known_bad == {(30, "no_data")}
     assert agreed(scan, days=191) == {}
 
@@ -1038,6 +1037,101 @@ def test_the_number_of_an_impossible_time_is_not_lost_before_an_acknowledgement(
     later = later._replace(record_id=number + 2)
     found = agreed(first, ahead, later, Acknowledged(at(13), "ex01", LABEL), days=14.5, whole=True)
     assert one(found).findings == set()
+
+
+def test_a_scan_that_cannot_be_read_does_not_hide_the_size_that_the_one_before_told(
+    agreed: Agreed,
+) -> None:
+    """The one that runs is no first scan of unknown size, for which more time is allowed."""
+    scans = [broken(0, who=NOW), passed(0.5, 1), now(4, 737), now(5, 736)]
+    reports = [now(5 + days, 744, "7/6/2007", str(days), str(days)) for days in range(1, 9)]
+    found = one(agreed(*scans, *reports, *[other_program(13.5 + n) for n in range(2)], days=15))
+    assert found.findings == {"investigate", "verification_unreadable", "verification_overdue"}
+
+
+def test_what_lies_at_another_path_of_its_computer_is_no_other_copy(agreed: Agreed) -> None:
+    """That differs from the active copy is said of both; the old path is none."""
+    elsewhere = PRIV.replace("MDB06", "MDB07")
+    tail = ("20", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
+    found = agreed(
+        now(0, 717),
+        event(5, 540, elsewhere, *tail, who=NOW),
+        days=6,
+        databases=[{"match": "*\\priv06.edb", "name": "DB06"}],
+    )
+    assert one(found).damage == set()
+    assert one(found, ("ex01", elsewhere.lower())).damage == {"suspect"}
+
+
+@pytest.mark.parametrize("seen", ["in a snapshot", "by a page scan"])
+def test_what_was_only_read_is_no_copy_though_it_is_called_like_one(
+    agreed: Agreed, seen: str
+) -> None:
+    """Damage of the active copy is its own where no other is known."""
+    tail = ("20", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
+    shadow = "C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb"
+    bad = broken(1, computer="EX02", who=NOW)
+    bad = bad._replace(strings=(*NOW, shadow, *bad.strings[4:]))
+    scan = Scanned(at(1), at(1), "EX02", PRIV, complete=True, pages=100)
+    differs = event(3, 545, PRIV, *tail, who=NOW)
+    found = agreed(
+        scan if seen == "by a page scan" else bad,
+        differs,
+        days=4,
+        databases=[{"match": "*\\priv06.edb", "name": "DB06", "model": "background"}],
+    )
+    assert one(found).damage == {"suspect"}
+    assert one(found, ("ex02", LABEL)).damage == set()
+
+
+def test_a_snapshot_of_another_database_does_not_hide_whose_restore_it_was(agreed: Agreed) -> None:
+    """The process met it; of one instance of it a database is known."""
+
+    def served(days: float, event_id: int, *rest: str) -> Logged:
+        return event(days, event_id, *rest, who=(*SRU[:2], ""), provider="ESENT")
+
+    path, tail = "C:\\dhcp\\dhcp.mdb", ("1", "2", "-1018", "[1]", "[2]", "9 (0x9)")
+    shadow = served(1, 474, "C:\\$SNAP_201912161234_VOLUMEC$\\sru\\SRUDB.dat", *tail)
+    done = [
+        served(2, 204, "c:\\restore", "c:\\logs"),
+        served(2.1, 205),
+        served(3, 326, "1", path, "0"),
+    ]
+    found = agreed(served(0, 474, path, *tail), shadow, *done, days=4)
+    assert one(found, ("ex01", path.lower())).findings == {"restored_unproven"}
+    assert one(found, ("ex01", "c:\\sru\\srudb.dat")).findings == {"investigate"}
+
+
+def test_a_page_that_was_read_in_the_hour_of_a_start_shows_work_until_then(agreed: Agreed) -> None:
+    """It had the database before it was started anew, and nothing else was logged for days."""
+    begun, done, met = now(0, 736), passed(1, 1, run="49999, 0"), broken(8 + 0.1 / 24, who=NOW)
+    start = event(8 + 0.9 / 24, 102, "0", "15", who=NOW)
+    records = [each._replace(record_id=None) for each in (begun, done, met, start)]
+    found = one(agreed(*records, days=14.2))
+    assert found.findings == {"investigate", "verification_overdue"}
+
+
+def test_a_cycle_that_ends_half_a_day_ahead_is_done_and_one_of_two_days_is_not(
+    agreed: Agreed,
+) -> None:
+    alive = [other_program(each / 2, "Directory Service") for each in range(1, 28)]
+    done, never = (agreed(collected(0), *alive, collected(14.5 + n), days=14.5) for n in (0.5, 2))
+    assert one(done, DIRECTORY).findings == set()
+    assert one(never, DIRECTORY).findings == {"defrag_overdue"}
+
+
+def test_a_record_of_a_clock_that_was_ahead_is_of_the_log_in_which_its_number_is_missing(
+    agreed: Agreed,
+) -> None:
+    """That was cleared later; in the new one nothing is lost before the time of the record."""
+    records = [
+        collected(days)._replace(record_id=5000 + number)
+        for number, days in enumerate([0, 0.5, 14.4, 0.6])
+    ]
+    later = [other_program(1 + n / 2, "Directory Service") for n in range(20)]
+    later = [each._replace(record_id=1 + n) for n, each in enumerate(later)]
+    found = agreed(*records, *later, days=14, whole=True)
+    assert "unknown_since" not in one(found, DIRECTORY).findings
 
 
 def test_a_shadow_copy_that_fails_while_a_streaming_backup_runs_says_nothing_of_that(
@@ -1198,64 +1292,3 @@ def test_the_number_of_a_clock_that_was_ahead_is_not_lost_before_an_acknowledgem
     met = ntds(21, 476, NTDS_DIT, "8192 (0x2000)", "8192 (0x2000)", "-1019", "37 (0x25)")
     ack = Acknowledged(at(22), *DIRECTORY)
     assert "never_verified" in one(agreed(*log, met, ack, days=54, whole=True)).findings
-def test_a_scan_that_cannot_be_read_does_not_hide_the_size_that_the_one_before_told(
-    agreed: Agreed,
-) -> None:
-    """The one that runs is no first scan of unknown size, for which more time is allowed."""
-    scans = [broken(0, who=NOW), passed(0.5, 1), now(4, 737), now(5, 736)]
-    reports = [now(5 + days, 744, "7/6/2007", str(days), str(days)) for days in range(1, 9)]
-    found = one(agreed(*scans, *reports, *[other_program(13.5 + n) for n in range(2)], days=15))
-    assert found.findings == {"investigate", "verification_unreadable", "verification_overdue"}
-
-
-def test_what_lies_at_another_path_of_its_computer_is_no_other_copy(agreed: Agreed) -> None:
-    """That differs from the active copy is said of both; the old path is none."""
-    elsewhere = PRIV.replace("MDB06", "MDB07")
-    tail = ("20", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
-    found = agreed(
-        now(0, 717),
-        event(5, 540, elsewhere, *tail, who=NOW),
-        days=6,
-        databases=[{"match": "*\\priv06.edb", "name": "DB06"}],
-    )
-    assert one(found).damage == set()
-    assert one(found, ("ex01", elsewhere.lower())).damage == {"suspect"}
-
-
-@pytest.mark.parametrize("seen", ["in a snapshot", "by a page scan"])
-def test_what_was_only_read_is_no_copy_though_it_is_called_like_one(
-    agreed: Agreed, seen: str
-) -> None:
-    """Damage of the active copy is its own where no other is known."""
-    tail = ("20", "77", "78", "-566", "79", "8", "2", "9", "0", "0")
-    shadow = "C:\\$SNAP_201912161234_VOLUMEE$\\MDB06\\priv06.edb"
-    bad = broken(1, computer="EX02", who=NOW)
-    bad = bad._replace(strings=(*NOW, shadow, *bad.strings[4:]))
-    scan = Scanned(at(1), at(1), "EX02", PRIV, complete=True, pages=100)
-    differs = event(3, 545, PRIV, *tail, who=NOW)
-    found = agreed(
-        scan if seen == "by a page scan" else bad,
-        differs,
-        days=4,
-        databases=[{"match": "*\\priv06.edb", "name": "DB06", "model": "background"}],
-    )
-    assert one(found).damage == {"suspect"}
-    assert one(found, ("ex02", LABEL)).damage == set()
-
-
-def test_a_snapshot_of_another_database_does_not_hide_whose_restore_it_was(agreed: Agreed) -> None:
-    """The process met it; of one instance of it a database is known."""
-
-    def served(days: float, event_id: int, *rest: str) -> Logged:
-        return event(days, event_id, *rest, who=(*SRU[:2], ""), provider="ESENT")
-
-    path, tail = "C:\\dhcp\\dhcp.mdb", ("1", "2", "-1018", "[1]", "[2]", "9 (0x9)")
-    shadow = served(1, 474, "C:\\$SNAP_201912161234_VOLUMEC$\\sru\\SRUDB.dat", *tail)
-    done = [
-        served(2, 204, "c:\\restore", "c:\\logs"),
-        served(2.1, 205),
-        served(3, 326, "1", path, "0"),
-    ]
-    found = agreed(served(0, 474, path, *tail), shadow, *done, days=4)
-    assert one(found, ("ex01", path.lower())).findings == {"restored_unproven"}
-    assert one(found, ("ex01", "c:\\sru\\srudb.dat")).findings == {"investigate"}
