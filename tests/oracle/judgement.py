@@ -216,7 +216,7 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
     "no completion for 36 h at work (3 cycles), three cycles in a row interrupted or resumed".
     "DFSR spaces its passes: its own history decides, not 36 h": three of its own intervals.
     """
-    mine = [e for e in subject.owned if 700 <= e.id <= 705]
+    mine = [e for e in subject.owned if 700 <= e.id <= 705 and e.time <= now + DAY]
     if not mine and not any(event.id == 102 for event in subject.life):
         # Nothing shows that its log would have a completion.
         return False

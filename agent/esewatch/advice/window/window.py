@@ -34,6 +34,7 @@ from esewatch.advice.window.window_rules import (
     judge,
 )
 from esewatch.config import Policy
+from esewatch.fold.channels.clock_guard import AHEAD_SECONDS
 from esewatch.fold.state.database_state import DatabaseKey
 from esewatch.fold.state.rollups import DAY_SECONDS, day_of, day_start
 from esewatch.fold.state.state import Pass
@@ -102,8 +103,10 @@ def overdue_defrag(history: History, now: float) -> Finding | None:
 
 
 def _completions(passes: Sequence[Pass], now: float) -> list[float]:
+    """Those that ended up to `now`, or later by no more than clocks differ."""
     ends = (each.ended for each in passes if each.outcome == "completed")
-    return sorted(end for end in ends if end is not None and -math.inf < end <= now)
+    until = now + AHEAD_SECONDS
+    return sorted(end for end in ends if end is not None and -math.inf < end <= until)
 
 
 RemarkName = Literal[
