@@ -221,11 +221,20 @@ def lives(numbered: list[Numbered]) -> list[Life]:
     found: list[Life] = []
     for record in sorted(numbered):
         time, number, _ = record
+        # One that is missing among the numbers of a life was written then, whatever its time says.
+        is_missing = any(
+            any(other < number for _, other, _ in life)
+            and any(other > number for _, other, _ in life)
+            for life in found
+        )
         for life in reversed(found):
             fits = all(
                 other != number
                 and (other < number or before >= time - TOLERANCE)
-                and (abs(other - number) <= FAR or (other < number and before < time))
+                and (
+                    abs(other - number) <= FAR
+                    or (other < number and before < time and not is_missing)
+                )
                 for before, other, _ in life
             )
             if fits:
