@@ -885,7 +885,8 @@ def test_what_its_log_lost_is_missing_of_a_database_that_was_moved_later_too(
         windows={"nightly": {"start": "01:00", "duration": "8h", "timezone": "UTC"}},
         databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
     )
-    assert (one(found).findings, one(found).action) == (set(), "insufficient_evidence")
+    assert one(found).findings == set()
+    assert one(found).action == "insufficient_evidence"
 
 
 def test_a_database_that_was_made_anew_where_it_was_detached_is_attached(agreed: Agreed) -> None:
@@ -1015,14 +1016,14 @@ def test_an_impossible_time_does_not_show_that_a_database_was_known_when_it_was_
 
 def test_an_impossible_time_does_not_show_since_when_a_log_was_read(agreed: Agreed) -> None:
     """It is its only record; a page scan found the database bad weeks ago."""
-    bad = ((27, "wrong_page"),)
-    scan = Scanned(at(0), at(0) + HOUR, "EX01", PRIV, complete=True, pages=100, bad=bad)
+    scan = Scanned(
+        at(0), at(0) + HOUR, "EX01", PRIV, complete=True, pages=100, bad=((27, "wrong_page"),)
+    )
     assert one(agreed(scan, now(70, 717), days=30)).findings == {"investigate", "never_verified"}
 
 
 def test_a_bad_page_of_an_old_copy_is_known_for_90_days_since_it_was_read(agreed: Agreed) -> None:
-    bad = ((30, "no_data"),)
-    scan = Scanned(at(0), at(100), "EX01", SRUDB, complete=False, pages=100, bad=bad)
+    scan = Scanned(at(0), at(100), "EX01", SRUDB, complete=False, pages=100, bad=((30, "no_data"),))
     assert one(agreed(scan, days=189), ("ex01", SRUDB.lower())).known_bad == {(30, "no_data")}
     assert agreed(scan, days=191) == {}
 
