@@ -308,12 +308,11 @@ def latch(subjects: Subjects, history: History, told: Chronicle) -> None:
                     steps += [(Step(event.order, each), subject) for each in found]
             # What was shown at the old path, as the move was not read yet, is dealt with.
             for ack in history.records:
-                if (
-                    isinstance(ack, Acknowledged)
-                    and is_of(ack, old, history)
-                    and ack.time > event.when
-                ):
-                    steps.append((acknowledged(ack, as_shown(ack, old, history).known), subject))
+                if not isinstance(ack, Acknowledged) or ack.time <= event.when:
+                    continue
+                shown = as_shown(ack, old, history) if is_of(ack, old, history) else None
+                if shown is not None and not shown.left:
+                    steps.append((acknowledged(ack, shown.known), subject))
     for step, subject in sorted(steps, key=lambda each: each[0].order):
         step.change(subject.known)
     for subject in subjects.values():
@@ -407,7 +406,7 @@ def as_shown(ack: Acknowledged, subject: Subject, history: History) -> Subject:
 def deal(subject: Subject, shown: Subject) -> None:
     """Note what of its errors is dealt with: up to the last that was shown of each."""
     things = {
-        "io": max([event.when for event in shown.io_errors], default=0.0),
+        "io": max([each.when for each in (*shown.io_errors, *shown.unplaced)], default=0.0),
         "unexplained": shown.unexplained,
     }
     for event in shown.failing:

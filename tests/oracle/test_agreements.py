@@ -1050,6 +1050,19 @@ def test_a_scan_that_cannot_be_read_does_not_hide_the_size_that_the_one_before_t
     assert found.findings == {"investigate", "verification_unreadable", "verification_overdue"}
 
 
+def test_an_acknowledgement_at_the_old_path_is_none_of_what_was_shown_at_the_new_one(
+    agreed: Agreed,
+) -> None:
+    """A read that failed and names no file is of its instance, and was shown there."""
+    moved = attached(1, 327), attached(1.1, 326, MOVED)
+    revert = ntds(2, 569, "186", "130")._replace(level="error")
+    ack = Acknowledged(at(3), *DIRECTORY)
+    found = agreed(collected(0), *moved, revert, ack, days=4)
+    assert one(found, ("ex01", MOVED.lower())).damage == {"revert_snapshot"}
+    bare = bad_page(2, "")
+    assert one(agreed(collected(0), bare, ack, days=4), DIRECTORY).findings == set()
+
+
 def test_what_lies_at_another_path_of_its_computer_is_no_other_copy(agreed: Agreed) -> None:
     """That differs from the active copy is said of both; the old path is none."""
     elsewhere = PRIV.replace("MDB06", "MDB07")
