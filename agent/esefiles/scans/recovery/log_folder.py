@@ -4,7 +4,7 @@ them it needs."""
 import contextlib
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -83,8 +83,11 @@ class LogFolders:
             except OSError as error:
                 self.unsearched[folder] = why_not_opened(folder, error)
 
-    def series_of(self, signature: Signature, database: str) -> LogSeries | None:
-        """The logs of a database: of all that have its log signature, the nearest to it."""
+    def series_of(
+        self, signature: Signature, database: str, needed: Collection[int] = ()
+    ) -> LogSeries | None:
+        """The logs of a database: of all that have its log signature, the nearest to it. Of those
+        that are equally near, the one that has most of the generations that are `needed`."""
         found = [
             key
             for key, logs in self._logs.items()
@@ -93,9 +96,15 @@ class LogFolders:
         if not found:
             return None
         place = str(Path(database).parent)
-        key = min(found, key=lambda key: (_distance(key[0], place), key))
+        key = min(
+            found, key=lambda key: (_distance(key[0], place), self._lacking(key, needed), key)
+        )
         logs = self._logs[key]
         return _series(key, signature, logs, _of_these_logs(logs, self._checkpoints.get(key, {})))
+
+    def _lacking(self, key: tuple[str, str], needed: Collection[int]) -> int:
+        here = {log.header.generation for log in self._logs[key] if log.header}
+        return sum(generation not in here for generation in needed)
 
     def nearer_unsearched(self, series: LogSeries | None, database: str) -> list[str]:
         """Sentences on the folders that cannot be listed, and whose logs would be taken instead of

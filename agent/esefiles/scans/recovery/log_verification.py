@@ -19,6 +19,9 @@ from esefiles.scans.recovery.log_folder import (
 )
 from esefiles.scans.recovery.log_reader import LogPart, LogReader
 
+MOST = 10_000
+"""Logs of a database that are counted, to choose between folders that are equally near."""
+
 
 class LogCheck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     fault: str = ""
@@ -124,7 +127,11 @@ class LogVerifier:
         return CheckedLogs(series=series, checks=self._known[key], unsearched=unsearched)
 
     def _series(self, header: Header, path: str) -> LogSeries | None:
-        return self._folders.series_of(header.log_signature, path) if needs_logs(header) else None
+        if not needs_logs(header):
+            return None
+        last = max(header.log_required.last, header.log_committed)
+        needed = range(header.log_required.first, min(last, header.log_required.first + MOST) + 1)
+        return self._folders.series_of(header.log_signature, path, needed)
 
 
 def _verified(
