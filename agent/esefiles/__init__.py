@@ -18,9 +18,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from esefiles.copy_check import CopyResult, check
+    from esefiles.copy_check import check
     from esefiles.file_header import FileHeader, HeaderError, header
     from esefiles.page_scan import RunOptions, Watcher, scan
+    from esefiles.scans.recovery.copy_verdict import CopyResult
     from esefiles.scans.results import FileResult, Verdict
     from esefiles.scans.verify.file_scan import ScanOptions
 
@@ -33,9 +34,10 @@ __version__ = "0.1.0"
 """Of the wheel, and so of its other packages, too."""
 
 _PLACES = {
-    "copy_check": ("CopyResult", "check"),
+    "copy_check": ("check",),
     "file_header": ("FileHeader", "HeaderError", "header"),
     "page_scan": ("RunOptions", "Watcher", "scan"),
+    "scans.recovery.copy_verdict": ("CopyResult",),
     "scans.results": ("FileResult", "Verdict"),
     "scans.verify.file_scan": ("ScanOptions",),
 }

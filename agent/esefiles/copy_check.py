@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
-import msgspec
-
 from esefiles.page_scan import FileRun, RunOptions
 from esefiles.pages.header import Header
 from esefiles.paths import (
@@ -18,40 +16,12 @@ from esefiles.paths import (
     is_companion,
     named_paths,
 )
-from esefiles.scans.lost_writes import LostWrites, lost_writes_beside
-from esefiles.scans.open_errors import why_not_read
 from esefiles.scans.reading.header_reading import read_header
 from esefiles.scans.reading.reading import DatabaseFile
-from esefiles.scans.recovery.backup_trailer import BackupTrailer, trailer_of
-from esefiles.scans.recovery.log_folder import LogFolders, LogSeries
-from esefiles.scans.recovery.log_verification import LogCheck, LogVerifier
-from esefiles.scans.recovery.verdict import judge
-from esefiles.scans.results import FileResult, Verdict
-from esefiles.scans.structure.structure_check import STOPPED, Structure, check_structure
-
-
-class CopyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one database. None: not checked."""
-
-    file: FileResult
-    """Its pages; `ended` says how far they were read."""
-    verdict: Verdict | None = None
-    """None: there is none, as the path cannot be used, it is no database, or nothing was read."""
-    series: LogSeries | None = None
-    """The logs that it needs; None where it needs none, or none are here."""
-    logs: dict[int, LogCheck] = {}
-    """Their checks, by generation."""
-    structure: Structure | None = None
-    lost: LostWrites | None = None
-    """Writes that were lost, as the flush map beside it shows."""
-
-
-class _Beyond(msgspec.Struct, frozen=True, kw_only=True):
-    """Checks beyond pages and logs."""
-
-    structure: Structure | None = None
-    lost: LostWrites | None = None
-    trailer: BackupTrailer | None = None
+from esefiles.scans.recovery.copy_verdict import CopyResult, check_copy
+from esefiles.scans.recovery.log_folder import LogFolders
+from esefiles.scans.recovery.log_verification import LogVerifier
+from esefiles.scans.results import FileResult
 
 
 def check(
@@ -116,48 +86,14 @@ class _Check:
 
     def finish(self, result: FileResult) -> CopyResult:
         """The verdict on a file that was scanned."""
-        if result.ended == "lost":
-            verdict = Verdict(outcome="not_restorable", reasons=[result.why_lost()])
-            return CopyResult(file=result, verdict=verdict)
-        header = result.header
-        if header is None or result.ended in ("failed", "temporary"):
-            return CopyResult(file=result)
-        logs = self._verifier.of(header, result.path)
-        beyond = self._beyond(header, result)
-        verdict = judge(
-            header, result, logs.series, logs.checks,
-            structure=beyond.structure, lost=beyond.lost, trailer=beyond.trailer,
-            unsearched=logs.unsearched,
-        )  # fmt: skip
-        return CopyResult(
-            file=result, verdict=verdict, series=logs.series, logs=logs.checks,
-            structure=beyond.structure, lost=beyond.lost,
-        )  # fmt: skip
-
-    def _beyond(self, header: Header, result: FileResult) -> _Beyond:
-        """One that was not read to its end is left for the scan that goes on."""
-        path = result.path
-        if result.ended != "complete":
-            return _Beyond()
-        try:
-            return _Beyond(
-                trailer=trailer_of(header, path),
-                structure=self._structure(path) if self._deep else None,
-                lost=lost_writes_beside(path, pace=self._run.pace(), only_proofs=not self._deep),
-            )
-        except OSError as error:
-            self._run.watcher.remarks(why_not_read(str(error.filename or path), error))
-            return _Beyond(
-                structure=Structure(checked=False, reason=STOPPED) if self._deep else None
-            )
-
-    def _structure(self, path: str) -> Structure:
-        what = f"structure of {Path(path).name}"
+        what = f"structure of {Path(result.path).name}"
 
         def reached(done: int, total: int) -> None:
             self._run.watcher.works(what, done, total)
 
-        return check_structure(path, pace=self._run.pace(), progress=reached)
+        return check_copy(
+            result, self._verifier, self._run.pace(), deep=self._deep, progress=reached
+        )
 
     def _read(self, size: int) -> bool:
         """So much of a log was read; false ends it."""

@@ -14,12 +14,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, Final
-
-import msgspec
 
 from esefiles.base import crash, names
 from esefiles.base.database_names import AMBIGUOUS
@@ -27,16 +25,12 @@ from esefiles.pages.header import Header
 from esefiles.scans.devices.topology import Topology
 from esefiles.scans.job import Job, News, Task
 from esefiles.scans.lanes import run_lanes
-from esefiles.scans.lost_writes import lost_writes_beside
-from esefiles.scans.open_errors import why_not_opened
 from esefiles.scans.pace import Pace, yield_the_disk
 from esefiles.scans.plan import Lane, ScanTarget, plan
-from esefiles.scans.recovery.backup_trailer import trailer_of
+from esefiles.scans.recovery.copy_verdict import check_copy
 from esefiles.scans.recovery.log_folder import LogFolders
 from esefiles.scans.recovery.log_verification import LogVerifier
-from esefiles.scans.recovery.verdict import judge
 from esefiles.scans.results import MAX_LISTED, FileResult, ScannedBadPage, ScanStep, Verdict
-from esefiles.scans.structure.structure_check import check_structure
 from esefiles.scans.verify.file_scan import scan_file
 
 TELL_SECONDS: Final = 0.9
@@ -99,18 +93,16 @@ class ScanJob:
         )
         for step in steps:
             result = step.result
-            if self._check != "pages" and result is not None and result.ended == "lost":
-                result.verdict = Verdict(outcome="not_restorable", reasons=[result.why_lost()])
-            if self._check != "pages" and result is not None and result.ended == "complete":
-                pace = self._paces[lane.locks]
-                result.verdict = verdict_of(
-                    result,
-                    pace,
-                    deep=self._check == "deep",
-                    folders=self._logs,
-                    wanted=task.known_bad,
-                )
+            if self._check != "pages" and result and result.ended in ("lost", "complete"):
+                result.verdict = self._verdict(result, task, self._paces[lane.locks])
             yield step
+
+    def _verdict(self, result: FileResult, task: Task, pace: Pace) -> Verdict | None:
+        folders = LogFolders([str(Path(task.path).parent), *self._logs])
+        for why in folders.unsearched.values():
+            return Verdict(outcome="unknown", reasons=[f"{why}."])
+        verifier, deep = LogVerifier(folders, read=pace.wait), self._check == "deep"
+        return check_copy(result, verifier, pace, deep=deep, wanted=task.known_bad).verdict
 
 
 class _Telling:
@@ -155,42 +147,6 @@ class _Teller:
         with self._lock:
             self._out.write(line)
             self._out.flush()
-
-
-def verdict_of(
-    result: FileResult,
-    pace: Pace,
-    *,
-    deep: bool,
-    folders: Sequence[str] = (),
-    wanted: Sequence[int] = (),
-) -> Verdict | None:
-    """None: there is no header. `wanted` are pages that the flush map may confirm.
-    `pace` is asked before what is read, and may end it.
-
-    The flush map beside the copy is always compared; `deep` checks the structure, too. Logs are
-    looked for beside the copy and in `folders`.
-    """
-    if result.header is None:
-        return None
-    path = result.path
-    found = LogFolders([str(Path(path).parent), *folders])
-    for why in found.unsearched.values():
-        return Verdict(outcome="unknown", reasons=[f"{why}."])
-    try:
-        logs = LogVerifier(found, read=pace.wait).of(result.header, path)
-        structure = check_structure(path, pace=pace) if deep else None
-        lost = lost_writes_beside(path, pace=pace, only_proofs=not deep, wanted=wanted)
-        trailer = trailer_of(result.header, path)
-    except OSError as error:
-        return Verdict(
-            outcome="unknown", reasons=[f"{why_not_opened(str(error.filename or path), error)}."]
-        )
-    verdict = judge(
-        result.header, result, logs.series, logs.checks,
-        structure=structure, lost=lost, trailer=trailer,
-    )  # fmt: skip
-    return msgspec.structs.replace(verdict, confirmed=lost.confirmed if lost is not None else [])
 
 
 def main() -> int:

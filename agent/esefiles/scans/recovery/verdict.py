@@ -58,13 +58,16 @@ def judge(
     lost: LostWrites | None = None,
     trailer: BackupTrailer | None = None,
     unsearched: Sequence[str] = (),
+    unread: str = "",
 ) -> Verdict:
     """The verdict; `logs` are those of `replay_generations`, where the series is known.
 
     `structure`, `lost`: what these checks found, where they were done. `trailer`: that of a file
     out of a streaming backup. `unsearched`: sentences on folders in which nearer logs may be.
+    `unread`: a sentence on what was not read of the file, or beside it.
     """
     found = [*_of_header(header), *_of_backup(header, trailer)]
+    found += [("unknown", unread)] if unread else []
     found += _of_pages(result, _bad_trailer(header, result, trailer))
     found += [*_of_structure(structure), *_of_lost_writes(lost)]
     required = RequiredLogs()

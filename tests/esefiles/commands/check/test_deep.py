@@ -121,7 +121,7 @@ def test_a_structure_that_was_not_read_to_its_end_is_unknown(
     def fails(*_: object, **__: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("esefiles.copy_check.check_structure", fails)
+    monkeypatch.setattr("esefiles.scans.recovery.copy_verdict.check_structure", fails)
     status, found = checked(capsys, "--deep", str(path))
     assert (status, found["verdict"]) == (1, "unknown")
     assert "The structure was not checked to its end." in found["reasons"]

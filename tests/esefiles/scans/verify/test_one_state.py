@@ -8,8 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from esefiles.scans.child import verdict_of
 from esefiles.scans.pace import Pace
+from esefiles.scans.recovery.copy_verdict import check_copy
+from esefiles.scans.recovery.log_folder import LogFolders
+from esefiles.scans.recovery.log_verification import LogVerifier
 from esefiles.scans.results import FileResult, Place, why_not_one_state
 from esefiles.scans.verify.file_scan import ScanOptions, scan_file
 from tests.esefiles.scans.scanning import scan
@@ -19,7 +21,8 @@ PAGES = 64
 
 
 def outcome(result: FileResult) -> tuple[str, str]:
-    verdict = verdict_of(result, Pace(), deep=False)
+    logs = LogVerifier(LogFolders([str(Path(result.path).parent)]))
+    verdict = check_copy(result, logs, Pace(), deep=False).verdict
     assert verdict is not None
     return verdict.outcome, verdict.reasons[0]
 
