@@ -221,19 +221,20 @@ def lives(numbered: list[Numbered]) -> list[Life]:
     found: list[Life] = []
     for record in sorted(numbered):
         time, number, _ = record
-        # One that is missing among the numbers of a life was written then, whatever its time says.
-        is_missing = any(
+        # One that is missing among the numbers of a life is of no later one, whatever its time is.
+        around = [
             any(other < number for _, other, _ in life)
             and any(other > number for _, other, _ in life)
             for life in found
-        )
-        for life in reversed(found):
+        ]
+        for life, is_around in reversed([*zip(found, around, strict=True)]):
+            elsewhere = any(around) and not is_around
             fits = all(
                 other != number
                 and (other < number or before >= time - TOLERANCE)
                 and (
                     abs(other - number) <= FAR
-                    or (other < number and before < time and not is_missing)
+                    or (other < number and before < time and not elsewhere)
                 )
                 for before, other, _ in life
             )
