@@ -1016,16 +1016,12 @@ def test_an_impossible_time_does_not_show_that_a_database_was_known_when_it_was_
 
 def test_an_impossible_time_does_not_show_since_when_a_log_was_read(agreed: Agreed) -> None:
     """It is its only record; a page scan found the database bad weeks ago."""
-    scan = Scanned(
-        at(0), at(0) + HOUR, "EX01", PRIV, complete=True, pages=100, bad=((27, "wrong_page"),)
-    )
     begun = at(0), at(0) + HOUR
     scan = Scanned(*begun, "EX01", PRIV, complete=True, pages=100, bad=((27, "wrong_page"),))
     assert one(agreed(scan, now(70, 717), days=30)).findings == {"investigate", "never_verified"}
 
 
 def test_a_bad_page_of_an_old_copy_is_known_for_90_days_since_it_was_read(agreed: Agreed) -> None:
-    scan = Scanned(at(0), at(100), "EX01", SRUDB, complete=False, pages=100, bad=((30, "no_data"),))
     times = at(0), at(100)
     scan = Scanned(*times, "EX01", SRUDB, complete=False, pages=100, bad=((30, "no_data"),))
     assert one(agreed(scan, days=189), ("ex01", SRUDB.lower())).known_bad == {(30, "no_data")}
