@@ -310,7 +310,7 @@ def verifies(
     copy falls within it"; `online_scan`: complete, 0 bad. 721 and 722 must say how many; of the
     others, which may not say it (`-, -`), the events decide. "A page event without its file is a
     failed read of the instance: no scan of that instance in which it falls verifies" (`unread`).
-    What was logged in a gap of more than a window (a day where none is configured) is not known.
+    What was logged in a gap of more than a day is not known.
     """
     begin = completion.begin
     counts = completion.event.id in (721, 722)

@@ -103,7 +103,7 @@ class Subject:
 
     @property
     def longest_gap(self) -> float:
-        """So long a gap in the log leaves a pass unproven: a window, a day where none is set."""
+        """So long a gap in the log leaves a pass unproven."""
         return DAY
 
     def is_clear(self, begin: Order, end: Event) -> bool:

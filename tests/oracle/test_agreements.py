@@ -1306,3 +1306,25 @@ def test_the_number_of_a_clock_that_was_ahead_is_not_lost_before_an_acknowledgem
     met = ntds(21, 476, NTDS_DIT, "8192 (0x2000)", "8192 (0x2000)", "-1019", "37 (0x25)")
     ack = Acknowledged(at(22), *DIRECTORY)
     assert "never_verified" in one(agreed(*log, met, ack, days=54, whole=True)).findings
+
+
+def test_a_gap_of_more_than_a_day_leaves_a_scan_unproven_whatever_its_window(
+    agreed: Agreed,
+) -> None:
+    """From the opening of a window to the end of the next one is longer."""
+    began, bad = old(0, 717), broken(0.5)
+    done = old(5, 721, "7/1/2007", "3600", "6", "6", "5850768", "0", "72682")
+    number = began.record_id or 0
+    lost = [old(days, 700)._replace(record_id=number + n) for n, days in ((2, 2), (9, 3.1))]
+    found = agreed(
+        bad._replace(record_id=number - 1, time=at(-1)),
+        began,
+        old(1, 700)._replace(record_id=number + 1),
+        *lost,
+        done._replace(record_id=number + 10),
+        days=6,
+        whole=True,
+        windows={"nightly": {"start": "01:00", "duration": "8h", "timezone": "UTC"}},
+        databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
+    )
+    assert (one(found).verified, len(one(found).known_bad)) == ({}, 1)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.advice.base.time_at_work import DAY, one_window
+from esewatch.advice.base.time_at_work import DAY
 from esewatch.advice.history.copies import Copies
-from esewatch.config import Settings, rule_for, window_for
+from esewatch.config import Settings, rule_for
 from esewatch.fold.companions import notices
 from esewatch.fold.databases.integrity import (
     OutsideFacts,
@@ -225,12 +225,10 @@ class _Surroundings:
         self, database: Database, instance: Instance | None, own: Sequence[Failure]
     ) -> ScanCircumstances:
         key = (database.computer, database.database)
-        window = window_for(self.settings, database.database, database.computer)
-        longest = DAY if window is None else one_window(window)
         gaps = gaps_of(database, self.channels.get(database.computer, ()))
         found = self.damage.get(key, {})
         return ScanCircumstances(
-            [(begin, end) for begin, end, _ in gaps if end - begin > longest],
+            [(begin, end) for begin, end, _ in gaps if end - begin > DAY],
             sorted(time for each in found.values() for time in each.times),
             _active_elsewhere(key, self.groups.get(key, ())),
             tuple(instance.failed_reads) if instance is not None else (),
