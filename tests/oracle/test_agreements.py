@@ -1328,3 +1328,11 @@ def test_a_gap_of_more_than_a_day_leaves_a_scan_unproven_whatever_its_window(
         databases=[{"match": "*\\priv06.edb", "window": "nightly"}],
     )
     assert (one(found).verified, len(one(found).known_bad)) == ({}, 1)
+
+
+def test_no_scan_of_before_it_was_read_proves_a_page_of_no_time_good(agreed: Agreed) -> None:
+    """Whatever was read before it."""
+    ahead = old(40, 721, "7/1/2007", "3600", "6", "6", "5850768", "1", "72682")
+    began, done = old(2, 717), old(3, 721, "7/1/2007", "3600", "1", "6", "5850768", "0", "72682")
+    found = agreed(old(1, 700), ahead, began, done, days=4)
+    assert one(found).known_bad == {(-1, "uncorrectable")}

@@ -101,6 +101,8 @@ class Folder(Entities):
         """Of the channels of the batch that is folded, by identity."""
         self._columns: dict[Place, Column] = {}
         """Of the batch that is folded."""
+        self._now = 0.0
+        """The agent's clock, when it folds the batch."""
         self._until = inf
         """The latest time that is possible, of the batch that is folded."""
         self._recent: tuple[str, int] | None = None
@@ -167,6 +169,7 @@ class Folder(Entities):
         """
         source = self.state.sources[name]
         until = self._until = clock_guard.latest(now)
+        self._now = now
         if source.last_record > until:
             source.last_record = 0.0
         self._forget_batch()
@@ -394,9 +397,10 @@ class Folder(Entities):
         self._heard(origin, event)
         computer, time = origin.computer, event.time
         if time is None:
-            # It has no place among passes, stops and backups, but a bad page is still one.
+            # It has no place among passes, stops and backups, but a bad page is still one, and
+            # known since it was read: no scan that began before proves it good.
             source.untimed += 1
-            time = source.last_record or source.opened
+            time = max(self._now, source.last_record) or source.opened
         history = source.baseline and time < source.opened - HISTORY_SECONDS
         if event.time is not None:
             instances.note_restore(self.state.hosts[computer], event, time)

@@ -75,7 +75,7 @@ def test_a_record_of_the_future_that_comes_again_is_a_duplicate() -> None:
 def test_a_bad_page_of_the_future_is_still_a_bad_page() -> None:
     folder = fold(event(700, NOW - HOUR), event(474, FUTURE, page_number=17))
     (bad,) = folder.state.databases["ex01", LABEL].bad_pages
-    assert (bad.page, bad.last, bad.history) == (17, NOW - HOUR, False)
+    assert (bad.page, bad.last, bad.history) == (17, NOW, False)
 
 
 @pytest.mark.parametrize("time", [at(1601, 1, 1), at(1969, 12, 31), 0.0, at(1970, 12, 31)])
@@ -83,7 +83,7 @@ def test_a_bad_page_of_no_time_is_still_a_bad_page(time: float) -> None:
     folder = fold(event(700, NOW - HOUR), event(474, time, page_number=17))
     entry = folder.state.databases["ex01", LABEL]
     (bad,) = entry.bad_pages
-    assert (bad.page, bad.last, bad.history) == (17, NOW - HOUR, False)
+    assert (bad.page, bad.last, bad.history) == (17, NOW, False)
     assert known_bad_pages(entry, views(folder)) == [bad]
     assert source(folder).implausible == 1
 
