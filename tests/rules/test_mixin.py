@@ -206,6 +206,7 @@ def test_each_list_of_labels_has_those_of_the_site_and_of_its_agents(labelled: P
 def with_pods(of_site: str, text: str) -> str:
     """Cases, in YAML: each agent is a pod with the address of the others; sites have `of_site`."""
     text = text.replace('site="', f'{of_site}="').replace("site: ", f"{of_site}: ")
+    text = text.replace("without (instance)", "without (instance, pod)")
     text = re.sub(r'\binstance="([^"]+)"', r'instance="any:19703",pod="\1"', text)
     return re.sub(r"\binstance: ([^,}\n]+)", r"instance: 'any:19703', pod: \1", text)
 

@@ -32,8 +32,10 @@ LATER = {
     "three slow requests within an hour are a ticket, reads and writes together",
     # Its median is of what it reported itself, so that it comes a minute earlier.
     "reads that were half as slow before and are after it are told (critical) while it lasts",
-    # It is about the workers.
+    # They are about the workers.
     "what a worker owned that died is told after a quarter of an hour, until another one has it",
+    "partitions without an owner are told without a break where the worker is scraped each five"
+    " minutes, now and then late",
 }
 """Cases in which a move is noticed, with the reason."""
 READ_BY_SCANNER = (
