@@ -15,9 +15,12 @@ NOW = 1_182_900_000.0
 
 def store(computer: str = "ex01", database: str = PATH, **traits: Any) -> Database:
     """A database of Exchange, active unless the test says otherwise."""
-    base = {"process": "Information Store", "ese_instance": "SG06", "role": "active"}
+    owner = {"provider": "ESE", "process": "Information Store", "ese_instance": "SG06"}
     return Database(
-        computer=computer, database=database, maintenance_seen=True, **{**base, **traits}
+        computer=computer,
+        database=database,
+        maintenance_seen=True,
+        **{**owner, "role": "active", **traits},
     )
 
 
