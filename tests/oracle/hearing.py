@@ -56,8 +56,8 @@ def listen(
             begins.pop(log, None)
     for subject in subjects.values():
         own = {(subject.computer, channel) for channel in channels_of(subject)}
-        if not own or not own <= judged.keys():
-            # "a computer is silent when all of them are".
+        if not own or not own <= judged.keys() or not own & begins.keys():
+            # "a computer is silent when all of them are": that of a log without a possible time.
             own = {each for each in judged if each[0] == subject.computer}
         found = [begins[each] for each in own if each in begins]
         if not found or computers.is_retired(subject.computer):

@@ -214,7 +214,8 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
     """Whether online defragmentation of a garbage collected database does not come to its end.
 
     "no completion for 36 h at work (3 cycles), three cycles in a row interrupted or resumed".
-    "DFSR spaces its passes: its own history decides, not 36 h": three of its own intervals.
+    "DFSR spaces its passes: its own history decides, not 36 h": three of its own intervals,
+    at work as all absence is.
     """
     mine = [e for e in subject.owned if 700 <= e.id <= 705 and e.time <= now + DAY]
     if not mine and not any(event.id == 102 for event in subject.life):
@@ -223,7 +224,7 @@ def defrag_overdue(subject: Subject, now: float) -> bool:
     ends = [event.when for event in mine if event.id in (701, 703)]
     limit = 36 * HOUR
     if subject.is_dfsr:
-        between = [b - a for a, b in pairwise(ends)][-8:]
+        between = [subject.worked(a, b) for a, b in pairwise(ends)][-8:]
         limit = max(limit, 3 * median(between)) if len(between) >= 2 else float("inf")
     # What is missing counts anew where records are missing: a completion may be among them.
     gaps = [gap.end for gap in subject.gaps if gap.begin < now]

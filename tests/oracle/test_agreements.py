@@ -1336,3 +1336,42 @@ def test_no_scan_of_before_it_was_read_proves_a_page_of_no_time_good(agreed: Agr
     began, done = old(2, 717), old(3, 721, "7/1/2007", "3600", "1", "6", "5850768", "0", "72682")
     found = agreed(old(1, 700), ahead, began, done, days=4)
     assert one(found).known_bad == {(-1, "uncorrectable")}
+
+
+def test_a_log_of_impossible_times_was_heard_when_its_computer_was(agreed: Agreed) -> None:
+    other = event(0, 701, "D:\\ADAM\\adamntds.dit", who=("dsamain", "640,D,50", "ADAMDSA: "))
+    other = other._replace(provider="ADAM [app1] ISAM", channel="ADAM (app1)")
+    found = agreed(other, now(73, 717), days=33)
+    assert one(found, ("ex01", PRIV.lower())).verdict == "blind"
+
+
+def test_a_scan_that_skips_pages_tells_no_role_by_itself(agreed: Agreed) -> None:
+    """It is logged with the resume of an active or a passive copy, which tells it."""
+    skipped = now(2, 747, "4096", " / 90000 = 4.5", "20000 (0x4E20)", "24096 (0x5E20)")
+    assert one(agreed(now(1, 736), skipped, days=3), ("ex01", PRIV.lower())).role == "active"
+
+
+def test_what_a_pass_proved_after_a_restore_stays_so_after_the_next_one(agreed: Agreed) -> None:
+    """It began before the second one is in use, and ended, too."""
+    read_well = Scanned(at(2), at(2) + HOUR, "EX01", NTDS_DIT, complete=True, pages=100)
+    flush = ("180224", "8192", "-1119 (0xfffffba1)", "21 (0x15)", "2", "9 (0x9)", "1", "0")
+    first = [ntds(0, 530, NTDS_DIT, *flush), *restore(1), ntds(1.02, 105, "0", "1")]
+    second = [*restore(1.5), ntds(3, 105, "0", "1")]
+    found = one(agreed(*first, read_well, *second, days=4), DIRECTORY)
+    assert "restored_unproven" not in found.findings
+
+
+def test_an_interval_of_dfsr_is_time_at_work(agreed: Agreed) -> None:
+    """Its service was not running between the second pass and the third."""
+    path = "E:\\System Volume Information\\DFSR\\database_77\\dfsr.db"
+    done = (701, path, "0", "7/1/2007", "0", "4", "1", "55")
+    told: list[tuple[float, tuple[int, *tuple[str, ...]]]] = [
+        *((0, done), (0.5, done), (11, (102, "0", "15")), (11.1, (103, "0", "[1]", "0"))),
+        *((15, done), (15.5, (704, path))),
+    ]
+    log = [
+        event(days, *what, who=("DFSRs", "912,D,50", ""), provider="ESENT", number=number)
+        for number, (days, what) in enumerate(told, 1)
+    ]
+    found = one(agreed(*log, days=20, whole=True), ("ex01", path.lower()))
+    assert found.findings == {"defrag_overdue"}

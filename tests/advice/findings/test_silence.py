@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from esewatch.advice.advise import advise
@@ -18,7 +17,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.state.state import Channel, State
 from esewatch.model import Batch, Event, Heard, Record
 from tests.support.decoding import event_from_strings
-from tests.support.records import DAY, EPOCH, HOUR, event
+from tests.support.records import DAY, EPOCH, event
 
 BEGIN = EPOCH
 SOURCE = "log"
@@ -192,17 +191,6 @@ def test_an_observed_database_asks_for_nothing() -> None:
     for entry in state.databases.values():
         entry.maintenance_seen = False
     assert hearings(state, Settings(), BEGIN + 90 * DAY) == {}
-
-
-def test_an_older_journal_knows_no_pauses() -> None:
-    state = folded(daily())
-    for channel in state.channels.values():
-        channel.stretches, channel.others = [], 0.0
-    (found,) = hearings(state, Settings(), BEGIN + (30 + 14.1) * DAY).values()
-    assert (found.last, found.silent_after) == (BEGIN + 30 * DAY, 14 * DAY)
-    assert found.is_silent
-    assert found.finding.severity == "info"
-    assert msgspec.to_builtins(found.last) > HOUR
 
 
 def test_each_database_is_judged_by_the_log_that_its_events_come_by() -> None:

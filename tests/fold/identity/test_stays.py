@@ -13,7 +13,7 @@ from esewatch.expose.metrics.families import families
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.identity.owners import MAX_INSTANCES
-from esewatch.fold.instances.instances import restored
+from esewatch.fold.instances.instances import restores
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.damage import known_damage
 from esewatch.fold.state.state import Database
@@ -57,7 +57,8 @@ def damaged(*records: Event, label: str = LABEL) -> bool:
 
 def is_damaged(folder: Folder, label: str = LABEL) -> bool:
     entry = entry_of(folder, label)
-    return bool(known_damage(entry, {}, restored(folder.state, entry).ended))
+    ended = max((each.ended for each in restores(folder.state, entry)), default=0.0)
+    return bool(known_damage(entry, {}, ended))
 
 
 def test_a_restored_database_is_mended_whatever_its_group_is_called_later() -> None:

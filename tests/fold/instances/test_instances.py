@@ -17,7 +17,7 @@ from esewatch.fold.instances.instances import (
     MAX_ERRORS,
     MAX_LIFE,
     engine_changes,
-    restored,
+    restores,
 )
 from esewatch.fold.passes.passes import MAX_TRANSITIONS, SLACK
 from esewatch.fold.state.state import Instance
@@ -252,7 +252,7 @@ def test_without_its_beginning_its_end_or_the_instance_or_with_an_error_it_is_no
     many = [event(481, 2 * DAY + n, database="", level="error") for n in range(2 * MAX_ERRORS)]
     folder = folder_of([*BAD, BEGINS, ENDS, MOUNTED, *many])
     # What is forgotten may have been an error of the restore.
-    assert restored(folder.state, folder.state.databases["ex01", LABEL]).ended == 0.0
+    assert restores(folder.state, folder.state.databases["ex01", LABEL]) == []
 
 
 def test_of_several_instances_the_one_whose_logs_were_restored() -> None:

@@ -49,7 +49,7 @@ from esewatch.fold.instances.engine_errors import (
     open_errors,
     open_of,
 )
-from esewatch.fold.instances.instances import restored
+from esewatch.fold.instances.instances import restores
 from esewatch.fold.passes.passes import views_in
 from esewatch.fold.state.acknowledgements import REPAIR, of_any, up_to
 from esewatch.fold.state.damage import known_damage
@@ -353,7 +353,7 @@ def _errors(
     """The findings of its open errors, as a database of it would have them. `beside_databases`:
     what is of the whole computer is told for the databases that are known."""
     nobody = Database(computer=instance.computer, database="", ese_instance=instance.ese_instance)
-    mended = restored(state, nobody).ended
+    mended = max((each.ended for each in restores(state, nobody)), default=0.0)
     told = together(instance.damage, logical(failed))
     yield from _of_pages(failed, known_damage(nobody, told, mended), instance.io_error_times, now)
     computer = () if beside_databases else (instance,)

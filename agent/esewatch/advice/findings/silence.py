@@ -92,7 +92,7 @@ def hearings(state: State, settings: Settings, now: float) -> dict[Log, Hearing]
             served = [state.instances[key] for key in logs[computer][name] & state.instances.keys()]
             hours = [each.hours for each in channels] + [each.hours for each in served]
             after = settings.policy.silent_after
-            heard = _hearing(host, instances[computer], channels, hours, after)
+            heard = _hearing(host, instances[computer], channels, hours, after, unnamed=not name)
             if heard is not None:
                 found[computer, name] = heard._replace(clock=clock, is_live=computer in live)
     return found
@@ -122,12 +122,15 @@ def _hearing(
     channels: list[Channel],
     hours: list[bytearray],
     after: float | None,
+    *,
+    unnamed: bool,
 ) -> Hearing | None:
     """Of a computer with these instances, by these of its logs, that have a record in `hours`.
-    `after`: the configured patience. Its clock is not set yet."""
+    `after`: the configured patience; `unnamed`: no event names a database of it. Its clock is not
+    set yet."""
     stretches = joined(channels)
-    if not stretches:  # of an older journal
-        last = host.last_heard if host is not None else 0.0
+    if not stretches:  # no event names a database, or none of a possible time is known
+        last = host.last_heard if host is not None and unnamed else 0.0
         return Hearing(last, MOST, 0.0, "info", False, False) if last > 0 else None
     last = stretches[-1][1]
     since = last - LOOKED_AT_SECONDS

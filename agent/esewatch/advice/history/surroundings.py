@@ -40,7 +40,7 @@ from esewatch.fold.identity.identity import (
 from esewatch.fold.identity.owners import instance_key, named_times
 from esewatch.fold.instances.backups import Stretch, completed, verified_by_streaming
 from esewatch.fold.instances.engine_errors import OF_COMPUTER, REPORTED, acknowledgements, open_of
-from esewatch.fold.instances.instances import restored
+from esewatch.fold.instances.instances import restores
 from esewatch.fold.passes.passes import TaskView, views_in
 from esewatch.fold.passes.transitions import pack, unpack
 from esewatch.fold.state.acknowledgements import notice, unexplained, up_to
@@ -233,7 +233,7 @@ class _Surroundings:
             _active_elsewhere(key, self.groups.get(key, ())),
             tuple(instance.failed_reads) if instance is not None else (),
             [each for each in own if each.kind != "logical"],
-            *restored(self.state, database),
+            restores(self.state, database),
             self.gone.get(key, 0.0),
         )
 
@@ -316,8 +316,8 @@ def _in_shadows(
     found: dict[DatabaseKey, Mapping[DamageKind, Damage]] = {}
     for key, origin in origin_of.items():
         shadow = state.databases[key]
-        times = [bad.last for bad in shadow.bad_pages]
-        times += [time for each in shadow.damage.values() for time in each.times]
+        times = {time for bad in shadow.bad_pages for time in (bad.first, *bad.times, bad.last)}
+        times.update(time for each in shadow.damage.values() for time in each.times)
         if times:
             ids = sorted({event for each in shadow.damage.values() for event in each.events})
             ids = ids or [BAD_CHECKSUM]

@@ -6,6 +6,7 @@ latched set, the repairs and the derived passes. Order of arrival makes no diffe
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -90,10 +91,9 @@ class ScanCircumstances(NamedTuple):
     """(first, last) of bad pages of unknown files of its instance, sorted, apart."""
     failures: Sequence[Failure] = ()
     """Page errors of its instance that name no database, and can only be its."""
-    restored: float = 0.0
-    """End of its last restore from a backup, 0 for never."""
-    remounted: float = 0.0
-    """First start of its instance after that: what began before may have read the old file."""
+    restores: Sequence[tuple[float, float]] = ()
+    """Its restores from a backup, sorted: the end, and the first start of its instance after that:
+    what began before may have read the old file."""
     gone: float = 0.0
     """Its facts up to this time are another database's: it is a snapshot of that, or was moved."""
     inherited: Sequence[BadPage] = ()
@@ -112,6 +112,11 @@ class ScanCircumstances(NamedTuple):
         return any(start <= time <= end for time in told) or page_errors.holds(
             self.failed_reads, start, end
         )
+
+    @property
+    def restored(self) -> float:
+        """End of its last restore, 0 for never."""
+        return self.restores[-1][0] if self.restores else 0.0
 
     @property
     def mended(self) -> float:
@@ -258,18 +263,28 @@ def restored_bad_pages(
     database: Database, views: Mapping[str, TaskView], around: ScanCircumstances = ALONE
 ) -> list[BadPage]:
     """The bad pages that a restore may have ended, until what began after it verified all pages."""
-    used = around.remounted
+    if not around.restores:
+        return []
+    used = [mounted for _, mounted in around.restores]
     scans = scans_of(database, views)
     # A scan of the old file that ended later proves nothing of it any more.
     of_old = [
-        done for done in scans if (done.earliest or 0.0) > used or (done.ended or 0.0) <= used
+        done
+        for done in scans
+        if (done.earliest or 0.0) > used[-1] or (done.ended or 0.0) <= used[-1]
     ]
-    proven = clean_scan_start(scans, database, around)
-    if max(proven, *database.verified.values(), 0.0) > used:
-        return []
-    standing = _standing(database, of_old, around)
-    # An acknowledgement of what an earlier restore left is one of the entries.
+    proofs = [(time, time) for time in database.verified.values()]
+    proofs += [
+        (done.earliest or 0.0, done.ended or 0.0)
+        for done in scans
+        if verifies(done, database, around)
+    ]
+    # An acknowledgement of what an earlier restore left is one of the entries, and so is a proof.
     seen = acknowledgements.up_to(database, acknowledgements.RESTORE)
+    for (ended, begin), until in zip(around.restores, [*used[1:], inf], strict=True):
+        if any(first > begin and last <= until for first, last in proofs):
+            seen = max(seen, ended)
+    standing = _standing(database, of_old, around)
     return [bad for bad in standing if max(around.gone, seen) < bad.last <= around.restored]
 
 

@@ -183,7 +183,9 @@ OF_BOTH_GENERATIONS = frozenset({717, 719})
 """The scan of Exchange 2007 logs these too, which shows no role."""
 
 
-_FAMILY = dict.fromkeys(ACTIVE_FAMILY, "active") | dict.fromkeys(PASSIVE_FAMILY, "passive")
+_FAMILY = dict.fromkeys(ACTIVE_FAMILY, "active") | dict.fromkeys(
+    PASSIVE_FAMILY - {SKIPPED}, "passive"
+)
 
 
 def family(event_id: int) -> str:
@@ -198,7 +200,7 @@ def role_changes(database: Database, transitions: Iterable[Transition]) -> list[
     changes = list(database.failovers)
     role = database.evicted_role
     for each in transitions:
-        if each.event_id != SKIPPED and (new := family(each.event_id)):
+        if new := family(each.event_id):
             if role and new != role:
                 changes.append(each.time)
             role = new

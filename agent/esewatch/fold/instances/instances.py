@@ -193,11 +193,11 @@ _ERRORS = frozenset({"error", "critical"})
 
 
 class Restored(NamedTuple):
-    """The last restore of a database; both are 0 where it never was restored."""
+    """A restore of a database."""
 
-    ended: float = 0.0
+    ended: float
     """Records up to this time are of the file before."""
-    mounted: float = 0.0
+    mounted: float
     """First start of its instance after that: what began before may have read that file."""
 
 
@@ -247,19 +247,16 @@ def note_log_folder(instance: Instance, event: Event) -> bool:
     return False
 
 
-def restored(state: State, entry: Database) -> Restored:
-    """The last restore of the database: of an instance in which it was then. A snapshot has
+def restores(state: State, entry: Database) -> list[Restored]:
+    """The restores of the database, sorted: of an instance in which it was then. A snapshot has
     none."""
     if is_snapshot(entry.database):
-        return Restored()
-    return max(
-        (
-            restore
-            for stay in stays(entry)
-            for restore in _restores_of(state, *stay.key)
-            if stay.since <= restore.ended < stay.until
-        ),
-        default=Restored(),
+        return []
+    return sorted(
+        restore
+        for stay in stays(entry)
+        for restore in _restores_of(state, *stay.key)
+        if stay.since <= restore.ended < stay.until
     )
 
 

@@ -201,7 +201,7 @@ class _Machine:
         if event in TOLD_LATE:
             view = self.views[TOLD_LATE[event]]
             view.last_late = _later(view.last_late, time)
-        if event != SKIPPED and (role := family(event)) and role != self.role:
+        if (role := family(event)) and role != self.role:
             if self.role:
                 self.change_role(time)
             self.role = role
