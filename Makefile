@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What scripts/deploy-tools puts there.
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 .NOTPARALLEL:
-.PHONY: help setup tools prometheus3 lint rules check-alert new-alert test test-slow test-campaign bench lab demo demo-stack demo-fleet images golden sentences docs fuzz audit lock wheel deb wheel-windows msi clean
+.PHONY: help setup tools prometheus3 lint rules check-alert new-alert test test-slow test-campaign bench lab demo demo-stack demo-fleet images golden sentences docs fuzz audit lock wheel deb wheels msi release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -125,15 +125,22 @@ wheel: ## build dist/esewatch-VERSION-….whl, all that a user installs; needs n
 deb: setup ## build dist/esewatch_VERSION_ARCHITECTURE.deb for the Debian it runs on
 	@scripts/deb
 
-wheel-windows: setup ## build the wheels for Windows, with the compiled kernel: dist/esewatch-VERSION-…-win_amd64.whl, …arm64
-	$(PY) -m pip install --quiet --require-hashes --requirement requirements/windows.lock
-	@$(PY) -m scripts.windows_wheel
+wheels: setup ## build the wheels for Linux and Windows, x64 and ARM, with the compiled kernel, and one without
+	$(PY) -m pip install --quiet --require-hashes --requirement requirements/wheels.lock
+	@$(PY) -m scripts.wheels
 
 msi: setup ## build dist/esewatch-VERSION-x64.msi (PYTHON_ZIP=embeddable.zip PYTHON_SHA256=its hash)
 	@scripts/tools msi
-	$(PY) -m pip install --quiet --require-hashes --requirement requirements/windows.lock
+	$(PY) -m pip install --quiet --require-hashes --requirement requirements/wheels.lock
 	@test -n "$(PYTHON_ZIP)" -a -n "$(PYTHON_SHA256)" || { echo "msi: name PYTHON_ZIP and PYTHON_SHA256: docs/windows.md" >&2; exit 2; }
 	@$(PY) -m scripts.windows_msi "$(PYTHON_ZIP)" "$(PYTHON_SHA256)"
+
+release: setup ## build all that is released twice from the commit, compare, write dist/release: docs/release.md
+	@scripts/tools msi
+	$(PY) -m pip install --quiet --require-hashes --requirement requirements/wheels.lock
+	$(PY) -m venv out/site-tools
+	out/site-tools/bin/pip install --quiet --require-hashes --requirement requirements/site.lock
+	@$(PY) -m scripts.release
 
 clean: ## remove what the other targets made, .venv too
 	rm -rf .venv .tools build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,7 +6,6 @@ commit and zip give the same bytes. `MSI_VERSION=1.2.3` gives another version.
 """
 
 import hashlib
-import json
 import os
 import re
 import struct
@@ -15,14 +14,13 @@ import sys
 import tempfile
 import uuid
 import zipfile
-from datetime import UTC, datetime
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from scripts.windows_wheel import ROOT, build, commit_time
+from scripts.bill_of_materials import SPACE, Component, bill, of_wheel
+from scripts.wheels import ROOT, build, commit_time, released
 
 WXS = ROOT / "deploy" / "windows" / "esewatch.wxs"
-SPACE = uuid.UUID("4e60a3a6-2c5c-5c56-8f0b-0b8f2c9d7a11")
 PYTHON = "python/python.exe"
 LEFT_OUT = {"_wmi.pyd", "pythonw.exe", "winsound.pyd"}
 """`platform` asks WMI through the first, and hangs where that service does."""
@@ -111,51 +109,15 @@ def fetched(version: str, folder: Path) -> list[Path]:
     return sorted(folder.glob("*.whl"))
 
 
-def bill_of_materials(
-    version: str, python: tuple[str, str], wheels: list[Path], when: int
-) -> bytes:
-    """What is in the MSI, as CycloneDX 1.5; `python` is the name of its zip, and its hash."""
-    name, digest = python
+def of_python(name: str, digest: str) -> Component:
+    """The private Python in the bill of materials, by the name of its zip, and its hash."""
     number = re.search(r"3\.\d+\.\d+", name)
-    parts = [
-        {
-            "type": "framework", "name": "cpython", "version": number[0] if number else "unknown",
-            "description": f"{name}, with OpenSSL, SQLite, libffi and the Visual C++ runtime",
-            "hashes": [{"alg": "SHA-256", "content": digest}],
-            "licenses": [{"license": {"id": "PSF-2.0"}}],
-        },
-        *(component(wheel) for wheel in wheels),
-    ]  # fmt: skip
-    serial = uuid.uuid5(SPACE, json.dumps(parts))
-    bill = {
-        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
-        "serialNumber": f"urn:uuid:{serial}",
-        "metadata": {
-            "timestamp": f"{datetime.fromtimestamp(when, UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "component": {"type": "application", "name": "esewatch", "version": version},
-        },
-        "components": parts,
+    return {
+        "type": "framework", "name": "cpython", "version": number[0] if number else "unknown",
+        "description": f"{name}, with OpenSSL, SQLite, libffi and the Visual C++ runtime",
+        "hashes": [{"alg": "SHA-256", "content": digest}],
+        "licenses": [{"license": {"id": "PSF-2.0"}}],
     }  # fmt: skip
-    return (json.dumps(bill, indent=1) + "\n").encode()
-
-
-def component(wheel: Path) -> dict[str, object]:
-    """One package of the bill of materials."""
-    name, number = wheel.name.split("-")[:2]
-    name = name.replace("_", "-").lower()
-    found: dict[str, object] = {
-        "type": "library", "name": name, "version": number, "purl": f"pkg:pypi/{name}@{number}",
-        "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}],
-    }  # fmt: skip
-    with zipfile.ZipFile(wheel) as opened:
-        (about,) = (each for each in opened.namelist() if each.endswith(".dist-info/METADATA"))
-        text = opened.read(about).decode()
-    said = re.search(r"^License-Expression: (.+)$", text, re.M) or re.search(
-        r"^License: (.+)$", text, re.M
-    )
-    if said:
-        found["licenses"] = [{"license": {"name": said[1].strip()}}]
-    return found
 
 
 def identifier(path: str) -> str:
@@ -215,19 +177,16 @@ def written(files: dict[str, bytes], stage: Path, when: int) -> None:
 def msi(archive: Path, digest: str, to: Path) -> Path:
     """Build it into the folder `to`. Raises MsiError, OSError, CalledProcessError."""
     checked(archive, digest)
-    about = (ROOT / "agent" / "esefiles" / "__init__.py").read_text(encoding="utf-8")
-    (released,) = re.findall(r'^__version__ = "(.*)"$', about, re.MULTILINE)
-    version = os.environ.get("MSI_VERSION") or released
+    version = os.environ.get("MSI_VERSION") or released()
     when = commit_time()
     with tempfile.TemporaryDirectory() as work:
         (wheels := Path(work, "wheels")).mkdir()
         files, python = private_python(archive)
-        brought = [*fetched(python, wheels), *build(["amd64"], Path(work, "own"))]
+        brought = [*fetched(python, wheels), *build(["win_amd64"], Path(work, "own"))]
         for wheel in brought:
             files |= unpacked(wheel, "app")
-        files["esewatch.cdx.json"] = bill_of_materials(
-            version, (archive.name, digest.lower()), brought, when
-        )
+        parts = [of_python(archive.name, digest.lower()), *map(of_wheel, brought)]
+        files["esewatch.cdx.json"] = bill(version, parts, when)
         files["esewatch.yml"] = (WXS.parent / "esewatch.yml").read_bytes()
         written(files, stage := Path(work, "stage"), when)
         text = Path(work, "esewatch.wxs")

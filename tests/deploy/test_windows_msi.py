@@ -112,7 +112,7 @@ def needed_programs() -> None:
         if shutil.which(program) is None:
             skip(f"{program} is not installed (apt-get install wixl msitools)", {"wixl"})
     if importlib.util.find_spec("ziglang") is None:
-        skip("ziglang is not installed (pip install -r requirements/windows.lock)", {"ziglang"})
+        skip("ziglang is not installed (pip install -r requirements/wheels.lock)", {"ziglang"})
 
 
 @pytest.fixture(name="package", scope="module")

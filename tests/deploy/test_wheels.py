@@ -1,10 +1,11 @@
-"""The wheel for Windows: what is in it, and that its kernel says under wine what ours says here."""
+"""The wheels: what is in them, and that a kernel says where it belongs what ours says here."""
 
 import gzip
 import importlib.util
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from esefiles.pages.layout import PAGE_SIZES
-from scripts import windows_wheel
+from scripts import wheels as build
 from tests.support.figures import record
 from tests.support.kernels import compiled_kernel
 from tests.support.obvious_checksum import seal
@@ -24,7 +25,8 @@ from tests.support.tools import skip
 from tests.support.wine import Wine, installed, windows_path
 
 ROOT = Path(__file__).resolve().parents[2]
-MACHINE_CODES = {"amd64": 0x8664, "arm64": 0xAA64}
+MACHINE_CODES = {"win_amd64": 0x8664, "win_arm64": 0xAA64}
+ELF_MACHINES = {"manylinux_2_17_x86_64": 62, "manylinux_2_17_aarch64": 183}
 CHECK = Path(__file__).with_name("kernel_check.py")
 SHARING_CHECK = Path(__file__).with_name("sharing_check.py")
 
@@ -32,9 +34,9 @@ SHARING_CHECK = Path(__file__).with_name("sharing_check.py")
 @pytest.fixture(name="wheels", scope="module")
 def _wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     if importlib.util.find_spec("ziglang") is None:
-        skip("ziglang is not installed (pip install -r requirements/windows.lock)", {"ziglang"})
-    made = windows_wheel.build(sorted(MACHINE_CODES), tmp_path_factory.mktemp("dist"))
-    return dict(zip(sorted(MACHINE_CODES), made, strict=True))
+        skip("ziglang is not installed (pip install -r requirements/wheels.lock)", {"ziglang"})
+    made = build.build(build.PLATFORMS, tmp_path_factory.mktemp("dist"))
+    return dict(zip(build.PLATFORMS, made, strict=True))
 
 
 @pytest.mark.slow
@@ -48,8 +50,8 @@ def test_a_wheel_has_the_kernel_of_its_processor_and_no_other(
         about = wheel.read(next(name for name in names if name.endswith("/WHEEL"))).decode()
     header = struct.unpack_from("<I", library, 0x3C)[0]
 
-    assert wheels[platform].name.endswith(f"-cp311-abi3-win_{platform}.whl")
-    assert f"Tag: cp311-abi3-win_{platform}\n" in about
+    assert wheels[platform].name.endswith(f"-cp311-abi3-{platform}.whl")
+    assert f"Tag: cp311-abi3-{platform}\n" in about
     assert struct.unpack_from("<4sH", library, header) == (b"PE\0\0", MACHINE_CODES[platform])
     assert [name for name in names if name.endswith((".so", ".pyd"))] == [
         "esefiles/pages/_kernel.pyd"
@@ -58,17 +60,51 @@ def test_a_wheel_has_the_kernel_of_its_processor_and_no_other(
 
 
 @pytest.mark.slow
-def test_the_same_commit_gives_the_same_bytes(wheels: dict[str, Path], tmp_path: Path) -> None:
-    (again,) = windows_wheel.build(["amd64"], tmp_path)
+@pytest.mark.parametrize("platform", sorted(ELF_MACHINES))
+def test_a_wheel_for_linux_has_the_kernel_of_its_processor_and_needs_no_newer_library(
+    wheels: dict[str, Path], platform: str
+) -> None:
+    with zipfile.ZipFile(wheels[platform]) as wheel:
+        library = wheel.read("esefiles/pages/_kernel.abi3.so")
+    needed = {
+        tuple(map(int, each.split(b"."))) for each in re.findall(rb"GLIBC_([0-9.]+)", library)
+    }
 
-    assert again.read_bytes() == wheels["amd64"].read_bytes()
+    assert wheels[platform].name.endswith(f"-cp311-abi3-{platform}.whl")
+    assert struct.unpack_from("<4s14xH", library) == (b"\x7fELF", ELF_MACHINES[platform])
+    assert max(needed, default=(2, 17)) <= (2, 17)
+    assert str(ROOT).encode() not in library
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("platform", "kernel"), [("manylinux_2_17_x86_64", "compiled"), ("any", "python")]
+)
+def test_a_wheel_brings_its_kernel_to_a_fresh_environment(
+    wheels: dict[str, Path], platform: str, kernel: str, tmp_path: Path
+) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "fresh"], check=True)
+    python = tmp_path / "fresh" / "bin" / "python"
+    install = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index")
+    subprocess.run([python, *install, wheels[platform]], check=True)
+    asked = "from esefiles.pages import kernels; print(kernels.NAME)"
+
+    said = subprocess.run([python, "-c", asked], check=True, capture_output=True, text=True)
+    assert said.stdout.strip() == kernel
+
+
+@pytest.mark.slow
+def test_the_same_commit_gives_the_same_bytes(wheels: dict[str, Path], tmp_path: Path) -> None:
+    for again in build.build(["win_amd64", "manylinux_2_17_x86_64", "any"], tmp_path):
+        (first,) = (each for each in wheels.values() if each.name == again.name)
+        assert again.read_bytes() == first.read_bytes()
 
 
 def test_a_library_is_dated_by_the_commit() -> None:
     library = bytearray(256)
     struct.pack_into("<I", library, 0x3C, 128)
 
-    assert struct.unpack_from("<I", windows_wheel.dated(bytes(library), 77), 136) == (77,)
+    assert struct.unpack_from("<I", build.dated(bytes(library), 77), 136) == (77,)
 
 
 @pytest.fixture(name="wine", scope="module")
@@ -103,7 +139,7 @@ def test_the_kernel_says_under_wine_what_it_says_here_by_each_machine_code(
     compiled_kernel()
     folder = tmp_path / "pages"
     pages(folder)
-    python = installed(tmp_path / "python", [wheels["amd64"]])
+    python = installed(tmp_path / "python", [wheels["win_amd64"]])
 
     there = json.loads(wine.run(python, windows_path(CHECK), windows_path(folder)))
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "agent")}
@@ -134,7 +170,7 @@ def test_the_kernel_says_under_wine_what_it_says_here_by_each_machine_code(
 def test_what_is_read_under_wine_can_be_renamed_and_deleted_and_what_is_held_is_called_so(
     wheels: dict[str, Path], wine: Wine, tmp_path: Path
 ) -> None:
-    python = installed(tmp_path / "python", [wheels["amd64"]])
+    python = installed(tmp_path / "python", [wheels["win_amd64"]])
     folder = tmp_path / "files"
     folder.mkdir()
 

@@ -1,12 +1,14 @@
-"""The wheel for Windows with the compiled kernel, built on Linux by `zig cc`.
+"""The wheels with the compiled kernel, for Linux and Windows, built on Linux by `zig cc`.
 
-`python -m scripts.windows_wheel [amd64|arm64 ...]` writes them into dist/.
-The same commit gives the same bytes.
+`python -m scripts.wheels [PLATFORM ...]` writes them into dist/: all of them, else those named by
+the platform tag of the wheel. `any` has no kernel; pip takes it where no other fits, and checksums
+are computed in Python. The same commit gives the same bytes.
 """
 
 import base64
 import hashlib
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -15,25 +17,32 @@ import sysconfig
 import tempfile
 import time
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("agent", "esefiles", "pages", "_kernel.c")
-PARTS = ROOT / "deploy" / "windows" / "kernel"
+PARTS = ROOT / "deploy" / "kernel"
 
 
 class Machine(NamedTuple):
-    """How a kind of processor is called by the compiler, and by dlltool."""
+    """The names of a platform in zig and in dlltool, and of its extension modules."""
 
     target: str
-    dlltool: str
+    library: str
+    dlltool: str = ""
+    """Empty where an extension links nothing of Python."""
 
 
 MACHINES = {
-    "amd64": Machine("x86_64-windows-gnu", "i386:x86-64"),
-    "arm64": Machine("aarch64-windows-gnu", "arm64"),
+    "manylinux_2_17_aarch64": Machine("aarch64-linux-gnu.2.17", "_kernel.abi3.so"),
+    "manylinux_2_17_x86_64": Machine("x86_64-linux-gnu.2.17", "_kernel.abi3.so"),
+    "win_amd64": Machine("x86_64-windows-gnu", "_kernel.pyd", "i386:x86-64"),
+    "win_arm64": Machine("aarch64-windows-gnu", "_kernel.pyd", "arm64"),
 }
+ANY = "any"
+PLATFORMS = (*sorted(MACHINES), ANY)
 
 
 def zig(*words: str | Path) -> None:
@@ -47,24 +56,21 @@ def kernel(machine: Machine, folder: Path, when: int) -> bytes:
     shutil.copytree(include, folder / "include")
     # Python.h looks beside itself first, before any folder of the machine it was installed for.
     shutil.copy(PARTS / "pyconfig.h", folder / "include")
-    compiled = ("-target", machine.target, "-O3", "-g0", "-fno-stack-protector", "-c", "-o")
-    zig("cc", *compiled, folder / "start.o", PARTS / "start.c")
+    compiled = ("-target", machine.target, "-O3", "-g0", "-fPIC", "-c")
     limited = ("-DPy_LIMITED_API=0x030B0000", "-Wall", "-Wextra", "-Werror")
-    prefix = f"-ffile-prefix-map={ROOT}=."
-    zig(
-        "cc",
-        *compiled,
-        folder / "kernel.o",
-        *limited,
-        prefix,
-        f"-I{folder / 'include'}",
-        ROOT / SOURCE,
-    )
+    paths = (f"-ffile-prefix-map={ROOT}=.", f"-I{folder / 'include'}")
+    made = folder / machine.library
+    link = ("cc", "-target", machine.target, "-s", "-shared", folder / "kernel.o", "-o", made)
+    if not machine.dlltool:
+        zig("cc", *compiled, "-o", folder / "kernel.o", *limited, *paths, ROOT / SOURCE)
+        zig(*link)
+        return made.read_bytes()
+    compiled = tuple(each for each in (*compiled, "-fno-stack-protector") if each != "-fPIC")
+    zig("cc", *compiled, "-o", folder / "start.o", PARTS / "start.c")
+    zig("cc", *compiled, "-o", folder / "kernel.o", *limited, *paths, ROOT / SOURCE)
     library = folder / "python3.lib"
     zig("dlltool", "-d", PARTS / "python3.def", "-m", machine.dlltool, "-l", library)
-    made = folder / "_kernel.pyd"
-    parts = (folder / "kernel.o", folder / "start.o", library)
-    zig("cc", "-target", machine.target, "-s", "-shared", "-nostdlib", *parts, "-o", made)
+    zig(*link, "-nostdlib", folder / "start.o", library)
     return dated(made.read_bytes(), when)
 
 
@@ -103,8 +109,8 @@ def sources(folder: Path) -> Path:
     return copy
 
 
-def windows_wheel(plain: Path, library: bytes, platform: str, when: int, to: Path) -> Path:
-    """`plain` with `library` as its kernel, for Windows on `platform`."""
+def wheel_for(platform: str, plain: Path, library: bytes | None, when: int, to: Path) -> Path:
+    """`plain` with `library` as its kernel, None for none, under the tag of the platform."""
     with zipfile.ZipFile(plain) as before:
         files = {
             name: before.read(name)
@@ -113,11 +119,15 @@ def windows_wheel(plain: Path, library: bytes, platform: str, when: int, to: Pat
         }
         (record,) = (name for name in before.namelist() if name.endswith(".dist-info/RECORD"))
     about = str(Path(record).with_name("WHEEL"))
-    lines = files[about].decode().splitlines()
-    kept = [line for line in lines if line and not line.startswith("Tag: ")]
-    tag = f"cp311-abi3-win_{platform}"
-    files[about] = "\n".join([*kept, f"Tag: {tag}", ""]).encode()
-    files["esefiles/pages/_kernel.pyd"] = library
+    own = ("Tag: ", "Root-Is-Purelib: ")
+    lines = [
+        each for each in files[about].decode().splitlines() if each and not each.startswith(own)
+    ]
+    tag = f"py3-none-{platform}" if library is None else f"cp311-abi3-{platform}"
+    lines += [f"Root-Is-Purelib: {str(library is None).lower()}", f"Tag: {tag}", ""]
+    files[about] = "\n".join(lines).encode()
+    if library is not None:
+        files[f"esefiles/pages/{MACHINES[platform].library}"] = library
     files[record] = recorded(files, record)
     made = to / f"{plain.name.split('-cp311-')[0]}-{tag}.whl"
     write_zip(made, files, when)
@@ -145,6 +155,13 @@ def write_zip(path: Path, files: dict[str, bytes], when: int) -> None:
             out.writestr(entry, files[name])
 
 
+def released() -> str:
+    """The version that the sources say."""
+    about = (ROOT / "agent" / "esefiles" / "__init__.py").read_text(encoding="utf-8")
+    (found,) = re.findall(r'^__version__ = "(.*)"$', about, re.MULTILINE)
+    return str(found)
+
+
 def commit_time() -> int:
     """When what is built was committed, or SOURCE_DATE_EPOCH."""
     if "SOURCE_DATE_EPOCH" in os.environ:
@@ -155,7 +172,7 @@ def commit_time() -> int:
     return int(said.stdout)
 
 
-def build(platforms: list[str], to: Path) -> list[Path]:
+def build(platforms: Sequence[str], to: Path) -> list[Path]:
     """Build the wheels into the folder `to`. Raises CalledProcessError, OSError."""
     to.mkdir(parents=True, exist_ok=True)
     when = commit_time()
@@ -165,11 +182,11 @@ def build(platforms: list[str], to: Path) -> list[Path]:
         for platform in platforms:
             folder = Path(work, platform)
             folder.mkdir()
-            library = kernel(MACHINES[platform], folder, when)
-            made.append(windows_wheel(plain, library, platform, when, to))
+            library = None if platform == ANY else kernel(MACHINES[platform], folder, when)
+            made.append(wheel_for(platform, plain, library, when, to))
     return made
 
 
 if __name__ == "__main__":
-    for wheel in build(sys.argv[1:] or sorted(MACHINES), ROOT / "dist"):
+    for wheel in build(sys.argv[1:] or PLATFORMS, ROOT / "dist"):
         sys.stdout.write(f"{wheel.relative_to(ROOT)}\n")
