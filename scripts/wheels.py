@@ -30,7 +30,7 @@ class Machine(NamedTuple):
     """The names of a platform in zig and in dlltool, and of its extension modules."""
 
     target: str
-    library: str
+    module: str
     dlltool: str = ""
     """Empty where an extension links nothing of Python."""
 
@@ -56,18 +56,17 @@ def kernel(machine: Machine, folder: Path, when: int) -> bytes:
     shutil.copytree(include, folder / "include")
     # Python.h looks beside itself first, before any folder of the machine it was installed for.
     shutil.copy(PARTS / "pyconfig.h", folder / "include")
-    compiled = ("-target", machine.target, "-O3", "-g0", "-fPIC", "-c")
+    kind = "-fno-stack-protector" if machine.dlltool else "-fPIC"
+    compiled = ("-target", machine.target, "-O3", "-g0", kind, "-c")
     limited = ("-DPy_LIMITED_API=0x030B0000", "-Wall", "-Wextra", "-Werror")
     paths = (f"-ffile-prefix-map={ROOT}=.", f"-I{folder / 'include'}")
-    made = folder / machine.library
+    made = folder / machine.module
     link = ("cc", "-target", machine.target, "-s", "-shared", folder / "kernel.o", "-o", made)
+    zig("cc", *compiled, "-o", folder / "kernel.o", *limited, *paths, ROOT / SOURCE)
     if not machine.dlltool:
-        zig("cc", *compiled, "-o", folder / "kernel.o", *limited, *paths, ROOT / SOURCE)
         zig(*link)
         return made.read_bytes()
-    compiled = tuple(each for each in (*compiled, "-fno-stack-protector") if each != "-fPIC")
     zig("cc", *compiled, "-o", folder / "start.o", PARTS / "start.c")
-    zig("cc", *compiled, "-o", folder / "kernel.o", *limited, *paths, ROOT / SOURCE)
     library = folder / "python3.lib"
     zig("dlltool", "-d", PARTS / "python3.def", "-m", machine.dlltool, "-l", library)
     zig(*link, "-nostdlib", folder / "start.o", library)
@@ -127,7 +126,7 @@ def wheel_for(platform: str, plain: Path, library: bytes | None, when: int, to: 
     lines += [f"Root-Is-Purelib: {str(library is None).lower()}", f"Tag: {tag}", ""]
     files[about] = "\n".join(lines).encode()
     if library is not None:
-        files[f"esefiles/pages/{MACHINES[platform].library}"] = library
+        files[f"esefiles/pages/{MACHINES[platform].module}"] = library
     files[record] = recorded(files, record)
     made = to / f"{plain.name.split('-cp311-')[0]}-{tag}.whl"
     write_zip(made, files, when)

@@ -89,7 +89,7 @@ def _no_room(folder: Path) -> list[Problem]:
 
 def starting(options: argparse.Namespace) -> str:
     """The command that starts the daemon: the unit where one is installed."""
-    unit = _unit(options)
+    unit = unit_of(options)
     if unit:
         return f"systemctl enable --now {unit}"
     return f"esewatch run{_given(options, '--web.listen-address')}"
@@ -97,13 +97,13 @@ def starting(options: argparse.Namespace) -> str:
 
 def restarting(options: argparse.Namespace) -> str:
     """The command that restarts it, or starts it where no unit is installed."""
-    unit = _unit(options)
+    unit = unit_of(options)
     return f"systemctl restart {unit}" if unit else starting(options)
 
 
 def reloading(options: argparse.Namespace) -> str:
     """The command that lets it read its configuration again."""
-    unit = _unit(options)
+    unit = unit_of(options)
     return f"systemctl reload {unit}" if unit else curl(options, "/-/reload", "POST")
 
 
@@ -127,7 +127,7 @@ def _given(options: argparse.Namespace, address: str) -> str:
     return "".join(f" {name} {shell_word(value)}" for name, value in values.items() if value)
 
 
-def _unit(options: argparse.Namespace) -> str:
+def unit_of(options: argparse.Namespace) -> str:
     """The installed unit that runs with this configuration, as a word of the shell, or nothing."""
     if not any(Path(unit).exists() for unit in UNITS):
         return ""

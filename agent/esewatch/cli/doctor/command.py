@@ -20,6 +20,7 @@ from esefiles.base.command import HEALTHY, WRONG, add_format_option
 from esefiles.base.names import visible
 from esewatch.advice.base.finding import counted
 from esewatch.cli.advise.command import journaled
+from esewatch.cli.doctor import bundle
 from esewatch.cli.doctor.agent import (
     again_as_root,
     curl,
@@ -27,6 +28,7 @@ from esewatch.cli.doctor.agent import (
     of_daemon,
     of_journal,
     restarting,
+    unit_of,
 )
 from esewatch.cli.doctor.known_state import KnownState, look_all, within
 from esewatch.cli.doctor.log_retention import Channel, Length, lengths, longest_passes, short_logs
@@ -71,11 +73,19 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     add_storage_option(parser)
     add_format_option(parser)
     add_address_options(parser)
+    parser.add_argument(
+        "--bundle",
+        default="",
+        metavar="FILE",
+        help="show what to send with a bug report, without secrets and names of computers, and "
+        "write it into a new file; -: only show it",
+    )
     parser.set_defaults(function=print_problems)
 
 
 def print_problems(options: argparse.Namespace) -> int:
     """`doctor`: the problems, then a list of the checks."""
+    settings, state = None, State()
     try:
         settings = _settings(options)
     except ConfigError as error:
@@ -88,7 +98,11 @@ def print_problems(options: argparse.Namespace) -> int:
             for line in str(error).splitlines()
         )
     else:
-        problems, looked = _examine(settings, options)
+        problems, looked, state = _examine(settings, options)
+    if options.bundle:
+        lines = [*text_lines(problems), f"checked {looked}"]
+        text = bundle.bundle(bundle.Report(settings, state, lines), unit_of(options))
+        return HEALTHY if bundle.written(text, options.bundle) else WRONG
     for line in (json_lines if options.format == "json" else text_lines)(problems):
         sys.stdout.write(line + "\n")
     needed = sum(problem.needs_person for problem in problems)
@@ -128,7 +142,9 @@ class _Known(NamedTuple):
     journal: bool
 
 
-def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Problem, ...], str]:
+def _examine(
+    settings: Settings, options: argparse.Namespace
+) -> tuple[tuple[Problem, ...], str, State]:
     now = time.time()
     path = Path(settings.journal)
     account = account_of(path)
@@ -151,7 +167,7 @@ def _examine(settings: Settings, options: argparse.Namespace) -> tuple[tuple[Pro
         f"{counted(len(known.state.databases), 'database')}, the daemon at {options.address}, "
         f"files as {account.name}"
     )
-    return in_order(found), looked
+    return in_order(found), looked, known.state
 
 
 def _agent(settings: Settings, options: argparse.Namespace, account: Account) -> list[Problem]:
