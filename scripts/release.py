@@ -195,17 +195,18 @@ def write_tar(path: Path, files: Mapping[str, bytes], when: int) -> None:
             out.addfile(entry, io.BytesIO(files[name]))
 
 
-def cloned(folder: Path) -> Path:
-    """A clone of the commit, with the environment of the checkout."""
+def cloned(commit: str, folder: Path) -> Path:
+    """The folder as a clone of the commit, with the environment of the checkout."""
     git(ROOT, "clone", "--quiet", "--no-hardlinks", str(ROOT), str(folder))
-    git(folder, "checkout", "--quiet", "--detach", revision(ROOT))
+    git(folder, "checkout", "--quiet", "--detach", commit)
     (folder / ".venv").symlink_to(ROOT / ".venv")
     return folder
 
 
-def built(work: Path, name: str, parts: Sequence[Part]) -> dict[str, Path]:
+def built(commit: str, clone: Path, parts: Sequence[Part]) -> dict[str, Path]:
     """The files of one build, by name."""
-    clone, to = cloned(work / name), work / f"{name}-files"
+    cloned(commit, clone)
+    to = clone.with_name(f"{clone.name}-files")
     to.mkdir()
     for part in parts:
         part.build(clone, to)
@@ -221,11 +222,12 @@ def release(to: Path) -> Iterator[str]:
     """Build all parts into the folder `to`, and tell of each. Raises ReleaseError, OSError."""
     if changed := git(ROOT, "status", "--porcelain"):
         raise ReleaseError(f"the checkout has changes: commit them first\n{changed}")
+    commit = revision(ROOT)
     lacks = {part.what: missing(part) for part in PARTS}
     parts = [part for part in PARTS if not lacks[part.what]]
     with tempfile.TemporaryDirectory() as work:
         # Paths of other lengths: no part may contain where it was built.
-        first, second = (built(Path(work), name, parts) for name in ("a", "another"))
+        first, second = (built(commit, Path(work, name), parts) for name in ("a", "another"))
         sums = {name: digest(path) for name, path in first.items()}
         unequal = [name for name in sums if sums[name] != digest(second[name])]
         reasons = {

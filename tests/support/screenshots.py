@@ -15,8 +15,9 @@ from tests.support.demo_run import Attended
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 MOST_BYTES = 250_000
 PATIENCE = 1800.0
-SHOWN = ("MAIL01", "shrink")
-"""The database of the first picture: one with its advice."""
+ADVISED = ("MAIL01", "shrink")
+"""Computer and name of a database with advice on its window."""
+BAD = ("MAIL02", "bad-page")
 
 
 def main(folder: Path = IMAGES) -> None:
@@ -30,7 +31,9 @@ def main(folder: Path = IMAGES) -> None:
             assert any(FORECAST in line for line in screen)
             print("\n".join(screen))
             url = f"http://{demo.address}"
-            page = f"{url}/database?{urlencode(_database(demo.folder))}"
+            page = f"{url}/database?{urlencode(_database(demo.folder, *ADVISED))}"
+            bad = f"{url}/database?{urlencode(_database(demo.folder, *BAD))}"
+            take(browser, bad, folder / "bad-page.png", 1280, 700)
             take(browser, page, folder / "database.png", 1280, 900)
             take(browser, page, folder / "database-phone.png", 390, 1500)
             take(browser, f"{url}/", folder / "status.png", 1280, 1100)
@@ -56,8 +59,7 @@ def take(browser: Browser, url: str, file: Path, width: int, height: int) -> Non
     print(f"{file.name}: {size:,} bytes", file=sys.stderr)
 
 
-def _database(folder: Path) -> dict[str, str]:
-    computer, name = SHOWN
+def _database(folder: Path, computer: str, name: str) -> dict[str, str]:
     return {
         "computer": computer.lower(),
         "database": str(folder / computer / name / f"{name}.edb"),
