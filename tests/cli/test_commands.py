@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from esefiles import __version__
-from esefiles.base.command_line import commands_of
+from esefiles.base.command_line import commands_of, options_of
 from esefiles.pages import kernels
-from esewatch.cli import MODULES, command_line, main
+from esewatch.cli import COMMANDS, command_line, main
 from esewatch.cli.inputs.reading import Reader
 from esewatch.config import Settings
 from esewatch.daemon.loop import Daemon
@@ -20,7 +20,7 @@ from esewatch.fold.passes.passes import views_in
 from esewatch.journal import Journal
 from tests.support.records import LABEL, event, folder_of
 
-COMMANDS = [
+SHOWN = [
     ["run"],
     ["events"],
     ["counters"],
@@ -92,7 +92,7 @@ def bad_pages(config: Path) -> list[int]:
     return [bad.page for bad in known_bad_pages(entry, views_in(state, entry))]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", SHOWN, ids=" ".join)
 def test_every_command_has_help_with_an_example(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,8 +110,11 @@ def test_the_version_is_printed_with_the_kernel_that_runs(
     assert capsys.readouterr().out == f"esewatch {__version__} ({kernels.NAME} kernel)\n"
 
 
-def test_the_version_is_told_without_the_parsers_of_the_commands() -> None:
-    assert commands_of(command_line("--version")) == {}
+@pytest.mark.parametrize("word", ["", "--help", "--version", "evnets"])
+def test_the_commands_are_named_without_their_parsers(word: str) -> None:
+    known = commands_of(command_line(word))
+    assert list(known) == list(COMMANDS)
+    assert all(options_of(each) for each in known.values())
 
 
 def test_a_usage_error_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -285,9 +288,9 @@ def test_a_damaged_journal_is_left_to_the_daemon(
 
 def test_the_command_line_knows_every_command_of_this_test() -> None:
     # The bundled programs take the place of this process: their tests start them.
-    named = {"demo", "engine", "lab", *(command[0] for command in COMMANDS)}
+    named = {"demo", "engine", "lab", *(command[0] for command in SHOWN)}
     for command in ("", *named):
         (known,) = (a.choices for a in command_line(command)._actions if a.dest == "command")
         assert known is not None
         assert set(known) == named if not command else command in known
-    assert set(MODULES) == named
+    assert set(COMMANDS) == named

@@ -87,7 +87,6 @@ _MOUNTS = ("restorable", "replay_needed")
 def add_check(commands: "argparse._SubParsersAction[Any]") -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "check",
-        help="check whether a copy of a database would mount",
         description="Reads every page of each database and the transaction logs that a replay"
         " needs, and gives one verdict each; the first line says which would not mount. Logs are"
         " looked for in the folders that are named, below them, and beside each database. Exit"

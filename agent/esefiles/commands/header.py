@@ -35,7 +35,6 @@ from esefiles.paths import find_databases
 def add_header(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "header",
-        help="show the header of a database, transaction log, checkpoint or flush map",
         description="Shows the headers of databases, transaction logs, checkpoints and flush maps."
         " The files are only read. Exit status 1: a header or a copy of it is damaged, the"
         " engine has counted pages it could not repair, or a log has not the size that it should.",

@@ -146,7 +146,6 @@ def run_arguments(
 def add_scan(commands: "argparse._SubParsersAction[Any]") -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "scan",
-        help="verify the page checksums of database files, read-only",
         description="Reads every page, bypassing the page cache, and verifies it. Files on"
         " different devices are read at the same time, one file a device. Exit status: 0 all good"
         " (a dirty database is good), 1 a bad page, a damaged header or, of several, a path that"

@@ -14,6 +14,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from esefiles import __version__
 from esefiles.base import crash
@@ -23,32 +24,44 @@ from esefiles.base.names import visible
 from esefiles.pages import kernels
 from esewatch.model import EsewatchError
 
-MODULES = {
-    "run": "run.command",
-    "demo": "bundled",
-    "engine": "bundled",
-    "lab": "bundled",
-    "events": "inputs.command",
-    "counters": "inputs.command",
-    "report": "inputs.report",
-    "scan": "files",
-    "check": "files",
-    "header": "files",
-    "advise": "advise.command",
-    "doctor": "doctor.command",
-    "replay": "replay",
-    "config": "config",
-    "forget": "config",
-    "ack": "config",
-    "runbook": "help.runbook",
-    "completion": "help.completion",
-    "windows": "run.windows.command",
+COMMANDS = {
+    "run": ("run.command", "run the daemon: read the configured sources, serve metrics"),
+    "demo": ("bundled", "watch a month of simulated servers; needs no configuration and no root"),
+    "engine": ("bundled", "run, check or load the bundled reference engine"),
+    "lab": ("bundled", "run experiments that compare our figures with published ones"),
+    "events": ("inputs.command", "decode ESE events of any supported input"),
+    "counters": ("inputs.command", "decode counter samples"),
+    "report": ("inputs.report", "write one self-contained page about the databases in these logs"),
+    "scan": ("files", "verify the page checksums of database files, read-only"),
+    "check": ("files", "check whether a copy of a database would mount"),
+    "header": ("files", "show the header of a database, transaction log, checkpoint or flush map"),
+    "advise": ("advise.command", "give advice on windows and verification, with the evidence"),
+    "doctor": ("doctor.command", "explain missing data and print the command that fixes it"),
+    "replay": ("replay", "write history as OpenMetrics with original times, one file a month"),
+    "config": ("config", "validate, show or make the configuration"),
+    "forget": ("config", "drop a database that is gone"),
+    "ack": ("config", "acknowledge bad pages (all pages of the database if none are given)"),
+    "runbook": ("help.runbook", "print the runbook of an alert; without a name the names"),
+    "completion": ("help.completion", "print the completion script of a shell"),
+    "windows": (
+        "run.windows.command",
+        "give the service on this Windows server its rights, or take them back",
+    ),
 }
-"""Command -> the module of this package that has it."""
+"""Command -> the module of this package that has it, and its line of help."""
 
 
-def command_line(command: str = "") -> argparse.ArgumentParser:
-    """The parser of one command, of all where it is none: the daemon needs no report."""
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """The commands, each with its line of help."""
+
+    def add_parser(self, name: str, **settings: Any) -> Any:
+        """As the original."""
+        return super().add_parser(name, help=COMMANDS[name][1], **settings)
+
+
+def command_line(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands. With a word of the command line, of that command alone: no more
+    is imported than it needs; where it is no command, the names without their options."""
     parser = CommandParser(
         prog="esewatch",
         description="Watches the online maintenance of ESE databases "
@@ -59,17 +72,20 @@ def command_line(command: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version)
     parser.set_defaults(command_line=command_line)
     commands = parser.add_subparsers(
+        action=_Commands,
         title="commands",
         dest="command",
         required=True,
         metavar="COMMAND",
         parser_class=CommandParser,
     )
-    names = [MODULES[command]] if command in MODULES else list(dict.fromkeys(MODULES.values()))
-    if command == "--version":  # asked by scripts: a second less
-        names = []
-    for name in names:
-        importlib.import_module(f"esewatch.cli.{name}").add_commands(commands)
+    if command is not None and command not in COMMANDS:
+        for name in COMMANDS:
+            commands.add_parser(name)
+        return parser
+    wanted = COMMANDS if command is None else [command]
+    for module in dict.fromkeys(COMMANDS[name][0] for name in wanted):
+        importlib.import_module(f"esewatch.cli.{module}").add_commands(commands)
     return parser
 
 

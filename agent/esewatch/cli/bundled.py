@@ -11,21 +11,14 @@ import msgspec
 from esefiles.base.command_line import Command
 from esewatch.model import EsewatchError
 
-PROGRAMS = {
-    "demo": (
-        "eselab.demo",
-        "watch a month of simulated servers; needs no configuration and no root",
-    ),
-    "engine": ("eselab", "run, check or load the bundled reference engine"),
-    "lab": ("eselab.lab", "run experiments that compare our figures with published ones"),
-}
-"""Command -> the module that is run, and its line of help."""
+PROGRAMS = {"demo": "eselab.demo", "engine": "eselab", "lab": "eselab.lab"}
+"""Command -> the module that is run."""
 
 
 def add_commands(commands: Any) -> None:
     """Register all three. Their words are read by the programs themselves."""
-    for name, (_, line) in PROGRAMS.items():
-        parser = commands.add_parser(name, help=line, add_help=False, prefix_chars="\0")
+    for name in PROGRAMS:
+        parser = commands.add_parser(name, add_help=False, prefix_chars="\0")
         parser.add_argument("words", nargs=argparse.REMAINDER)
         parser.set_defaults(function=become)
 
@@ -33,8 +26,7 @@ def add_commands(commands: Any) -> None:
 def become(options: argparse.Namespace) -> int:
     """Become the program, with the same words: who kills the one kills the other. Raises
     EsewatchError for the engine, and the demo of engines, on Windows."""
-    module, _ = PROGRAMS[options.command]
-    command = [sys.executable, "-m", module, *options.words]
+    command = [sys.executable, "-m", PROGRAMS[options.command], *options.words]
     sys.stdout.flush()
     sys.stderr.flush()
     if sys.platform != "win32":

@@ -41,7 +41,7 @@ _MAX_BYTES = 16 << 20
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    config = commands.add_parser("config", help="validate, show or make the configuration")
+    config = commands.add_parser("config")
     actions = config.add_subparsers(
         title="commands",
         dest="action",
@@ -65,14 +65,12 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     _add_import(actions)
     gone = commands.add_parser(
         "forget",
-        help="drop a database that is gone",
         epilog=r"example: esewatch forget --computer ex01 'e:\mdb06\priv06.edb'",
     )
     _add_database_options(gone)
     gone.set_defaults(function=forget_database, pages=[])
     ack = commands.add_parser(
         "ack",
-        help="acknowledge bad pages (all pages of the database if none are given)",
         epilog=r"example: esewatch ack --computer ex01 'e:\mdb06\priv06.edb' 17 4711",
     )
     _add_database_options(ack)

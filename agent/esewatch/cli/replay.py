@@ -63,7 +63,6 @@ LONGEST = 20 * 366 * 86_400_000
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     replay = commands.add_parser(
         "replay",
-        help="write history as OpenMetrics with original times, one file a month",
         epilog="example: esewatch replay Application.evtx counters.csv -o history.om",
     )
     add_input_options(replay)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from esewatch.cli import MODULES, main
+from esewatch.cli import COMMANDS, main
 from esewatch.cli.help.completion import SHELLS
 from tests.support.patience import PATIENCE
 
@@ -21,7 +21,7 @@ def test_every_script_names_all_commands_and_options_of_theirs(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = script(shell, capsys)
-    assert set(MODULES) <= {word.strip("\"'(),;") for word in text.replace("=", " ").split()}
+    assert set(COMMANDS) <= {word.strip("\"'(),;") for word in text.replace("=", " ").split()}
     for option in ("config.file", "web.listen-address", "since", "throttle-ms", "seconds"):
         assert option in text
 

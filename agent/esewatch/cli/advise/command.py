@@ -65,7 +65,6 @@ NAMED = 3
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "advise",
-        help="give advice on windows and verification, with the evidence",
         description="Give advice from logs, as of their last record. Without inputs the journal of"
         " the configuration is read, and the advice is as of now.",
         epilog="example: esewatch advise --explain Application.evtx counters.csv",

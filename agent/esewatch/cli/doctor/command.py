@@ -64,7 +64,6 @@ CONSEQUENCES: frozenset[ProblemName] = frozenset({
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "doctor",
-        help="explain missing data and print the command that fixes it",
         description="Checks the configuration, the journal, the daemon and the inputs, and "
         "changes nothing. Exit status 1: action is required.",
         epilog="example: esewatch doctor --config.file /etc/esewatch/esewatch.yml",

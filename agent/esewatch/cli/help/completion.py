@@ -22,7 +22,6 @@ example: esewatch completion bash"""
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "completion",
-        help="print the completion script of a shell",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=EXAMPLES,
     )
@@ -31,7 +30,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def print_completion(options: argparse.Namespace) -> int:
-    asked = {name: ask_for_commands(module) for name, (module, _) in PROGRAMS.items()}
+    asked = {name: ask_for_commands(module) for name, module in PROGRAMS.items()}
     commands = []
     for each in commands_in(options.command_line()):
         if each.words in asked:

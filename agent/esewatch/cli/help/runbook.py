@@ -12,7 +12,6 @@ from esewatch.model import EsewatchError
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "runbook",
-        help="print the runbook of an alert; without a name the names",
         epilog="example: esewatch runbook EseKnownBadPage",
     )
     parser.add_argument(

@@ -34,7 +34,6 @@ _WRONG = IO_ERRORS.union(PAGE_EVENTS, DAMAGE)
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     events = commands.add_parser(
         "events",
-        help="decode ESE events of any supported input",
         epilog="example: esewatch events --format json Application.evtx",
     )
     add_input_options(events)
@@ -56,7 +55,6 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     events.set_defaults(function=print_events)
     counters = commands.add_parser(
         "counters",
-        help="decode counter samples",
         epilog="example: esewatch counters --format csv ex01.blg > ex01.csv",
     )
     add_input_options(counters)

@@ -46,7 +46,6 @@ _HEAD_BYTES = 65536
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     report = commands.add_parser(
         "report",
-        help="write one self-contained page about the databases in these logs",
         epilog="example: esewatch report Application.evtx counters.csv -o report.html",
     )
     add_input_options(report)

@@ -111,7 +111,6 @@ def set_up_logging(level: str, form: str, file: str | None = None) -> None:
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     parser = commands.add_parser(
         "run",
-        help="run the daemon: read the configured sources, serve metrics",
         description="Without a configuration it watches what this machine has.",
         epilog="example: esewatch run --config.file /etc/esewatch/esewatch.yml",
     )

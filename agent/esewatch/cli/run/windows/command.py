@@ -27,9 +27,7 @@ NOT_HERE = "this works on Windows only: elsewhere the package or the unit file d
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    parser = commands.add_parser(
-        "windows", help="give the service on this Windows server its rights, or take them back"
-    )
+    parser = commands.add_parser("windows")
     steps = parser.add_subparsers(
         title="commands", dest="action", required=True, metavar="prepare|restore"
     )
