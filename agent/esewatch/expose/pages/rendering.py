@@ -173,6 +173,8 @@ def _action(row: TableRow) -> str:
     return row.figures.advice.window.action if row.figures.advice else ""
 
 
+_URGENCY = ("critical", "warning", "info", "none", "")
+"""First words of the severity of runbooks."""
 MAX_CHECKS = 100
 """Databases of SQL Server in the table of their checks."""
 
@@ -277,9 +279,9 @@ def _runbooks(figures: DatabaseFigures, runbooks: Runbooks) -> list[str]:
 
 
 def render_runbooks(runbooks: Runbooks) -> str:
-    rows = sorted(
-        (*reversed(runbooks.head(name)), name, runbooks.summary(name)) for name in runbooks.names()
-    )
+    """The list of runbooks, what calls somebody first."""
+    rows = [(*runbooks.head(name), name, runbooks.summary(name)) for name in runbooks.names()]
+    rows.sort(key=lambda row: (_URGENCY.index(row[0].split()[0] if row[0] else ""), *row[1:3]))
     return render("runbooks.html.j2", rows=rows)
 
 
