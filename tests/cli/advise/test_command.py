@@ -110,8 +110,8 @@ def test_people_get_a_table_and_the_reasons(farm: Path, capsys: pytest.CaptureFi
         "VERIFIED", "FORECAST", "DEADLINE",
     ]  # fmt: skip
     cells = " ".join(rows[1].split())
-    assert cells.startswith("SG06 ex01 window shrink 4 h → 2 h 45 min 100% 2007-06-20 online_scan")
-    assert "2007-06-19 online_scan, 1 bad since" in " ".join(rows[3].split())
+    assert cells.startswith("SG06 ex01 window shrink 4 h → 2 h 45 min 100% 2007-06-20 online scan")
+    assert "2007-06-19 online scan, 1 bad since" in " ".join(rows[3].split())
     assert "\n  Online defragmentation read 142.9 pages for each one freed" in out
     assert "\n  ! investigate: page 117234 of priv08.edb is bad (checksum, not correctable)" in out
     assert "expected to complete" not in out
@@ -135,7 +135,7 @@ def test_explained_every_figure_and_the_rule_is_shown(
         "    evidence: ratio 142.9, pages read 161,280,000, freed 1,128,960, windows 28, passes 14,"
         " days 28.5, counters cover 100%\n",
         "    rule: cycles\n",
-        "    verified: 2007-06-20 03:21 UTC by online_scan\n",
+        "    verified: 2007-06-20 03:21 UTC by the online scan\n",
         "    verification due 2007-06-27 03:21 UTC\n",
         "    state: verified; since the last verification 1 bad and 0 corrected pages\n",
     ):

@@ -513,9 +513,9 @@ def test_text_has_one_line_a_problem_and_no_control_characters(
     assert status == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[:-1]] == [
-        ["person", "daemon_silent"],
-        ["person", "journal_missing"],
-        ["person", "time_zone_assumed"],
+        ["action", "daemon_silent"],
+        ["action", "journal_missing"],
+        ["action", "time_zone_assumed"],
     ]
     assert lines[-1].endswith(": 3 problems to fix")
     assert all(line.isprintable() for line in lines)
