@@ -305,7 +305,8 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
         number, untimed = page if isinstance(page, int) else UNLOCATED, event.time is None
         latch(entry, number, bad, time, history=history, untimed=untimed)
     entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
-    entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
+    if event.time is not None:
+        entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
 
 
 def _repair(entry: Database, event: Event, time: float) -> None:
