@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from esewatch.advice.advise import advise
+from esewatch.advice.advise import advise, without_past
 from esewatch.advice.base.finding import FINDINGS, PERSON
+from esewatch.advice.forecast.forecast import PAST
 from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Policy, Settings, Window
 from esewatch.expose.metrics.families import families
@@ -101,7 +102,7 @@ def test_a_bad_page_is_to_be_investigated_and_the_window_stays() -> None:
     (one,) = advised(*nights(35), bad, days=35)
 
     assert [each.finding for each in one.findings] == ["investigate"]
-    assert one.findings[0].sentence == "1 known bad page"
+    assert one.findings[0].sentence.startswith("page 17 of priv06.edb is bad (checksum, not corr")
     assert (one.window.action, one.window.rule) == ("keep", "bad_pages")
 
 
@@ -394,3 +395,21 @@ def test_the_page_has_every_finding_with_the_exit_status_that_it_makes() -> None
         names, *_, status = row.strip("| ").split(" | ")
         told.update(dict.fromkeys(re.findall(r"`(\w+)`", names), status))
     assert told == {name: "1" if name in PERSON else "0" for name in FINDINGS}
+
+
+def test_a_forecast_of_a_server_that_is_not_heard_does_not_follow_the_clock() -> None:
+    """A pass of two nights: nothing was read since the first one, three days ago."""
+    records = [*nights(35), *counters(35, 800.0, 5.6)]
+    (heard,) = advised(*records, days=34.5)
+    (unheard,) = advised(*records, days=37.5)
+    assert heard.forecasts[0].p90 is not None
+    assert (unheard.forecasts[0].p90, unheard.forecasts[0].reason) == (None, PAST)
+
+
+def test_a_forecast_that_is_over_is_none() -> None:
+    (one,) = advised(*nights(35), *counters(35, 800.0, 5.6), days=34.5)
+    over = one.forecasts[0].p90
+    assert over is not None
+    assert without_past([one], over) == (one,)
+    ((late, _),) = [each.forecasts for each in without_past([one], over + 1)]
+    assert (late.p50, late.p90, late.reason) == (None, None, PAST)

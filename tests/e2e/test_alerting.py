@@ -119,7 +119,7 @@ def test_a_fresh_bad_page_pages_stays_through_restarts_and_is_cleared_by_ack(
         "job": "esewatch",
     }
     said = alert["annotations"]["description"]
-    assert f"{LABEL} on ex01 has a bad page. The newest one is page 4711, last error at 20" in said
+    assert f"Page 4711 of {LABEL} on ex01 is bad (uncorrectable), last error 20" in said
     assert f"Reported by {agent.address}." in said
     assert '"known_bad_pages":{"uncorrectable":1}' in get(f"{agent.url}/api/v1/databases")
     page = alert["annotations"]["runbook_url"].rpartition("/")[2]

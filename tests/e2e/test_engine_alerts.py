@@ -74,8 +74,9 @@ def says_bad_page(told: str, database: str) -> bool:
     """Whether it is the text of a bad page, with its number and time."""
     return bool(
         re.fullmatch(
-            re.escape(f"{database} on ex01 has a bad page. The newest one is page ")
-            + r"\d+, last error at [-0-9]+ [:.0-9]+ \+0000 UTC\."
+            r"Page \d+ of "
+            + re.escape(f"{database} on ex01 is bad ")
+            + r"\([a-z ]+\), last error [-0-9]+ [:.0-9]+ \+0000 UTC; (no|last) clean scan .+?\."
             + re.escape(
                 " Keep the database as it is. First activate or check another copy, on other"
                 " storage if writes were lost; then reseed or restore. The page of the database in"

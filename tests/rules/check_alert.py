@@ -16,7 +16,7 @@ from esewatch.advice.alerts import HELD
 from tests.rules.expressions import ROOT, document_of, severities_of
 from tests.rules.promtool import TESTS, asked, prepare, run
 
-HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
+HEADINGS = ["Do first", "Meaning", "Impact", "Diagnosis", "Mitigation"]
 SEVERITIES = ("critical", "warning", "info")
 SUBJECTS = {
     "agent": "esewatch itself",
@@ -125,7 +125,7 @@ def _of_runbook(name: str, heads: list[str], root: Path) -> Iterator[str]:
         yield f"says below its title: {heads[0]}"
     if parts[1::2] != HEADINGS:
         yield f"has the headings {', '.join(HEADINGS)}, in this order"
-    elif not re.search(r"^    \S", parts[6], flags=re.MULTILINE):
+    elif not re.search(r"^    \S", parts[8], flags=re.MULTILINE):
         yield "Diagnosis has a command, indented by four spaces"
     for heading, part in zip(parts[1::2], parts[2::2], strict=True):
         if len(part.split()) < 8:

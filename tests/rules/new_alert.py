@@ -35,6 +35,10 @@ _RUNBOOK = """\
 
 {head}
 
+## Do first
+
+{open} what somebody who is called does now, before reading on.
+
 ## Meaning
 
 {open} what was seen, and by which event or counter.

@@ -61,7 +61,7 @@ from tests.support.patience import PATIENCE
 from tests.support.tools import newest, require
 
 SEVERITIES = {"critical", "warning", "info", "none"}
-HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
+HEADINGS = ["Do first", "Meaning", "Impact", "Diagnosis", "Mitigation"]
 VOCABULARY = {
     "kind": {*BAD_KINDS, *ENGINE_ERROR_KINDS, *EXPOSED_KINDS, *PAGE_ERROR_KINDS},
     "task": set(get_args(Task)),
@@ -280,7 +280,7 @@ def test_each_runbook_has_its_four_parts_and_a_command(name: str) -> None:
     assert text.startswith(f"# {name}\n")
     assert parts[1::2] == HEADINGS
     assert all(len(part.split()) >= 8 for part in parts[2::2])
-    assert re.search(r"^    \S", parts[6], flags=re.MULTILINE)
+    assert re.search(r"^    \S", parts[8], flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("harm", HARMFUL)

@@ -22,16 +22,16 @@ TITLES = (*(story.title for story in STORIES), FORECAST)
 PATIENCE = 1500.0
 """Seconds for a run on a terminal, which ends on request, where much else is to do."""
 SENTENCES = {
-    "the window can shrink": r"window 4 h, advice shrink to .*, above 100: little is left",
-    "the window fits": r"window 1 h, advice keep, because .* between 50 and 100",
-    "the window must grow": r"window 1 h, advice grow to .*, below 50: much is left to free",
+    "the window can shrink": r"Window 4 h, advice shrink to .*, above 100: little is left",
+    "the window fits": r"Window 1 h, advice keep, because .* between 50 and 100",
+    "the window must grow": r"Window 1 h, advice grow to .*, below 50: much is left to free",
     "done every night": r"advice shrink to 2 h, because .* completed \d+ passes, one every",
     "two scans on one disk": r"meets another one on the same disks: scan it from \d\d:\d\d to",
     "a backup in the window": r"advice move, because backups stopped or delayed online maintenance",
-    "a bit flips": r"1 corrected page; last verified without a bad page \d+ \w+ by online scan",
-    "a page is lost": r"1 known bad page; .*last verified without a bad page",
-    "a domain controller": r"no window: garbage collection is meant to defragment it",
-    "a current Exchange pair": r"no window: its engine is meant to scan in the background",
+    "a bit flips": r"^Page \d+ of bad-page.edb was corrected when read .*last clean online scan ",
+    "a page is lost": r"^Page \d+ of bad-page.edb is bad .*last clean online scan \d+ \w+ \d{4} ",
+    "a domain controller": r"No window: garbage collection is meant to defragment it",
+    "a current Exchange pair": r"No window: its engine is meant to scan in the background",
     FORECAST: r"was done at \d\d:\d\d:\d\d, forecast by \d\d:\d\d:\d\d UTC",
 }  # fmt: skip
 """What is to be found in the sentence of each story."""

@@ -23,6 +23,7 @@ from esewatch.advice.base.finding import (
     server_notices,
     unexplained_error,
 )
+from esewatch.advice.base.time_at_work import DAY
 from esewatch.advice.findings.backups import (
     Kept,
     missing_backups,
@@ -50,12 +51,14 @@ from esewatch.advice.findings.scan_collisions import (
 )
 from esewatch.advice.findings.silence import Silences, hearings, silences
 from esewatch.advice.forecast.forecast import (
+    PAST,
     Course,
     Forecast,
     at_work_until,
     defrag_deadline,
     forecast,
     scan_deadline,
+    unless_past,
     withdrawn,
 )
 from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
@@ -114,6 +117,16 @@ def advise(state: State, settings: Settings, now: float) -> tuple[Judgement, ...
     return together(state, settings, judge_each(state, settings, lambda _: now).judged, now)
 
 
+def without_past(advice: Iterable[Judgement], now: float) -> tuple[Judgement, ...]:
+    """The advice without forecasts that are over at `now`: of old logs it is as of their end."""
+    return tuple(
+        msgspec.structs.replace(
+            each, forecasts=tuple(unless_past(told, now) for told in each.forecasts)
+        )
+        for each in advice
+    )
+
+
 class Judged(NamedTuple):
     """The judgement of a database from its own history, without the databases beside it. `history`
     is its outline, and `copy` has its deadline in place of its scans."""
@@ -163,13 +176,21 @@ def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
     forecasts = _forecasts(of, policy, deadline, now)
     # A forecast moves with time alone: while nothing is heard, what is late stays as it was.
     then = forecasts if held == now else _forecasts(of, policy, deadline, held)
+    late = late_passes(of, then, held)
+    if of.heard and of.heard[-1][1] < now - DAY:
+        # What should have ended since may have.
+        expected = _forecasts(of, policy, deadline, of.heard[-1][1])
+        forecasts = tuple(
+            told if unless_past(before, now) is before else withdrawn(told, PAST)
+            for told, before in zip(forecasts, expected, strict=True)
+        )
     return Judged(
         outline(of),
         msgspec.structs.replace(copy, scans=(), deadline=deadline),
         window,
         forecasts,
         (*found_in_window(of, window.rule, now), *filter(None, missing)),
-        late_passes(of, then, held),
+        late,
         tuple(filter(None, beside)),
     )
 
@@ -263,9 +284,7 @@ def _one(key: DatabaseKey, own: Judged, beside: _Beside, now: float) -> Judgemen
         as_of=now,
         findings=findings,
         verdict=verdict(troubles, findings, unproven=bool(unproven), blind=bool(stale)),
-        reasons=reasons_of(
-            troubles, of.bad_pages, of.damage, findings, unproven=unproven, stale=stale
-        ),
+        reasons=reasons_of(troubles, findings, unproven=unproven, stale=stale),
         stale=stale,
         details=of_database(of, around, now),
         ratio=judged_ratio(instance, policy, window) if is_window else None,
@@ -286,7 +305,15 @@ def _findings(
     copy = of.copy_verdict
     refused = copy is not None and copy.is_restorable() is False
     found = (
-        investigate(of.bad_pages, of.damage, of.io_errors, now, of.bad_in_header),
+        investigate(
+            of.bad_pages,
+            of.damage,
+            of.io_errors,
+            now,
+            of.bad_in_header,
+            database=of.database,
+            proof=entry.last,
+        ),
         restored_unproven(of.restored_pages, of.restored) if of.restored_pages else None,
         not_restorable(copy.time, copy.reason) if copy and refused else None,
         *damage_findings(of.damage),

@@ -9,7 +9,6 @@ import msgspec
 from esewatch.advice.base.finding import (
     BROKEN,
     DAMAGE_FINDINGS,
-    DAMAGE_WORDS,
     HUNG,
     INFORMATION,
     UNKNOWN,
@@ -18,7 +17,8 @@ from esewatch.advice.base.finding import (
     Detail,
     Finding,
     FindingName,
-    counted,
+    Proof,
+    investigate,
 )
 from esewatch.advice.findings.scan_collisions import ScanSlot
 from esewatch.advice.forecast.forecast import Forecast
@@ -213,39 +213,32 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def at_first_sight(
-    pages: Sequence[BadPage], damage: Mapping[DamageKind, Damage], stale: str
+    pages: Sequence[BadPage],
+    damage: Mapping[DamageKind, Damage],
+    stale: str,
+    *,
+    database: str,
+    proof: Proof | None,
 ) -> tuple[Verdict, tuple[str, ...]]:
     """Verdict and reasons of a database that is not judged yet: it is never in order."""
     told = trouble(pages, damage, ())
     found = verdict(told, (), unproven=False, blind=bool(stale))
     found = "look" if found == "ok" else found
-    return found, reasons_of(told, pages, damage, (), stale=stale)
+    wrong = investigate(pages, damage, (), 0.0, database=database, proof=proof)
+    return found, reasons_of(told, [wrong] if wrong else [], stale=stale)
 
 
 def reasons_of(
-    told: Trouble,
-    pages: Sequence[BadPage],
-    damage: Mapping[DamageKind, Damage],
-    findings: Sequence[Finding],
-    *,
-    unproven: str = "",
-    stale: str,
+    told: Trouble, findings: Sequence[Finding], *, unproven: str = "", stale: str
 ) -> tuple[str, ...]:
-    """The reasons of a verdict. `pages` and `damage` are unresolved; `unproven` and `stale` say why
-    it is not verified and why its data may be old, empty where that is not so."""
-    reasons: list[str] = []
-    bad = [page for page in pages if page.kind != "corrected"]
-    if bad:
-        found = " (found in history)" if all(page.history for page in bad) else ""
-        reasons.append(f"{counted(count_pages(bad), 'known bad page')}{found}")
-    if told.corrected:
-        reasons.append(counted(told.corrected, "corrected page"))
-    reasons += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in damage.items()]
+    """The reasons of a verdict, bad pages and damage first. `unproven` and `stale` say why it is
+    not verified and why its data may be old, empty where that is not so."""
+    reasons = [each.sentence for each in findings if each.finding == "investigate"]
     reasons += [f"{task} failed and has not completed since" for task in told.failed]
     reasons += [f"{task} may end after its deadline" for task in told.late]
     if unproven and UNVERIFIED.isdisjoint(found.finding for found in findings):
         # No bad page is known, but nothing has verified every page either.
         reasons.append(unproven)
-    said = {"investigate", *DAMAGE_FINDINGS} if pages or damage else set()
+    said = {"investigate", *DAMAGE_FINDINGS}
     reasons += [each.sentence for each in findings if each.finding not in said]
     return (*reasons, f"may be old: {stale}") if stale else tuple(reasons)

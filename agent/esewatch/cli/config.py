@@ -75,7 +75,12 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     _add_database_options(ack)
     ack.add_argument(
-        "pages", nargs="*", type=_page, metavar="PAGE", help="page numbers; default all bad pages"
+        "pages",
+        nargs="*",
+        type=_page,
+        default=[],
+        metavar="PAGE",
+        help="page numbers; default all bad pages",
     )
     ack.set_defaults(function=ack_pages)
 

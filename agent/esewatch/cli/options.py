@@ -104,7 +104,12 @@ def _writable(folder: Path) -> bool:
 
 def add_input_options(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
     """Add the paths, one or more unless `least` is `*`, and options for facts that inputs lack."""
-    parser.add_argument("paths", nargs=least, metavar="PATH", help="files, directories or globs")
+    parser.add_argument(
+        "paths",
+        nargs=least,
+        metavar="PATH",
+        help="files, directories or globs; - is standard input",
+    )
     parser.add_argument(
         "--computer", default="", metavar="NAME", help="computer of records that name none"
     )

@@ -216,6 +216,10 @@ def _windows(tree: Node, settings: Settings, problems: Problems) -> None:
 
 
 def _pools(tree: Node, problems: Problems) -> None:
+    for node in _items(tree, "databases"):
+        device = _child(node, "device")
+        if device is not None and device.value == "<its disk>":  # as `doctor` prints it
+            problems.at(device, "the number or name of its disk")
     seen: dict[str, str] = {}
     for pool, node in _entries(tree, "pools"):
         for device in node.value if isinstance(node.value, list) else [node]:

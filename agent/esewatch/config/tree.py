@@ -91,6 +91,8 @@ def _explain(error: yaml.MarkedYAMLError) -> tuple[int, str]:
     problem = error.problem or "not YAML"
     if "'\\t'" in problem:
         problem = "found a tab, allowed: spaces to indent"
+    if "unknown escape character" in problem:
+        problem += r"; use single quotes for a path: 'C:\logs'"
     return (mark.line + 1 if mark else 1), f"not YAML: {problem}"
 
 

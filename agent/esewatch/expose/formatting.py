@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-from esewatch.advice.base.finding import counted
+from esewatch.advice.base.finding import counted, day_and_time, day_text
 from esewatch.config.calendar import CALENDAR
 
 MAX_TEXT = 500
@@ -15,20 +15,6 @@ MAX_TEXT = 500
 
 FAR = 1e12
 """Seconds from the epoch: beyond any calendar."""
-VERIFIERS = {
-    "online_scan": "online scan",
-    "page_scan": "page scan",
-    "streaming_backup": "streaming backup",
-    "external": "eseutil /k",
-}
-
-BAD_KINDS = {
-    "uncorrectable": "bad checksum, not correctable",
-    "corrected": "one-bit error, corrected when read",
-    "wrong_page": "another page than the one requested",
-    "lost_flush": "an old version: a write was lost",
-    "no_data": "no data",
-}
 
 
 def tidy(text: str) -> str:
@@ -126,18 +112,23 @@ def age_text(time: float, now: float) -> str:
     return " ".join(counted(each, unit) for each, unit in parts if each)
 
 
+def last_heard(time: float, now: float) -> str:
+    """The day or time of a last record, and its age if that is over two days."""
+    age = age_text(time, now)
+    return f"{day_text(time)}, {age} ago" if age else day_and_time(time)
+
+
 def as_of(moments: Collection[float], now: float) -> str:
     """The first line of a report: as of when its databases are judged, each as of one of these."""
     known = sorted(each for each in moments if CALENDAR[0] <= each <= CALENDAR[1])
     if not known:
         return ""
-    oldest, newest = (datetime.fromtimestamp(known[at], UTC) for at in (0, -1))
-    said = f"As of {newest.day} {newest:%B %Y}"
-    age = age_text(known[-1], now)
-    said += f", {age} before this report." if age else f", {newest:%H:%M} UTC."
-    if oldest.date() == newest.date():
-        return said
-    return f"{said} Each computer as of its last record, the oldest of {oldest.day} {oldest:%B %Y}."
+    oldest, newest = known[0], known[-1]
+    age = age_text(newest, now)
+    said = f"{day_text(newest)}, {age} before this report" if age else day_and_time(newest)
+    if day_text(oldest) == day_text(newest):
+        return f"As of {said}."
+    return f"As of {said}. Each computer as of its last record, the oldest of {day_text(oldest)}."
 
 
 def number(value: float | None) -> str:

@@ -108,11 +108,55 @@ def test_bad_pages_and_errors_are_to_be_investigated() -> None:
     errors = [NOW - 8 * DAY, NOW - DAY, NOW + DAY]
     assert investigate(pages, {"logical": Damage(2, [1.0], [447])}, errors, NOW) == Finding(
         "investigate",
-        "at least 2,000 known bad pages, 1 corrected page, 2 reports of logical corruption"
-        " and 1 I/O error in the last 7 days",
+        "at least 2,000 pages (17-18 and 1,998 without a known number) are bad (checksum, not"
+        " correctable), first seen 21 June 2007 00:14 UTC; page 19 was corrected when read"
+        " (one-bit error), first seen 21 June 2007 00:14 UTC; no clean scan is known; 2 reports of"
+        " logical corruption; 1 I/O error in the last 7 days",
         ("logical", "io"),
         "critical",
         1.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (
+            bad(299),
+            "page 299 of bad-page.edb is bad (checksum, not correctable), first seen 21 June 2007"
+            " 00:14 UTC; last clean online scan 20 June 2007 00:14 UTC",
+        ),
+        (
+            BadPage(5, "no_data", NOW - DAY, NOW, history=True),
+            "page 5 of bad-page.edb is bad (no data), first seen 20 June 2007"
+            " 00:14 UTC, last seen 21 June 2007 00:14 UTC; last clean online scan 20 June 2007"
+            " 00:14 UTC",
+        ),
+        (
+            BadPage(5, "no_data", NOW, NOW, untimed=True),
+            "page 5 of bad-page.edb is bad (no data), time unknown, read 21 June 2007; last clean"
+            " online scan 20 June 2007 00:14 UTC",
+        ),
+        (
+            bad(-1),
+            "1 page without a known number of bad-page.edb is bad (checksum, not correctable),"
+            " first seen 21 June 2007 00:14 UTC; last clean online scan 20 June 2007 00:14 UTC",
+        ),
+    ],
+)
+def test_a_bad_page_is_told_with_its_number_file_and_time(page: BadPage, said: str) -> None:
+    proof = Proof(NOW - DAY, "online_scan")
+    for database in ("e:\\mdb\\bad-page.edb", "/srv/bad-page.edb"):
+        made = investigate([page], {}, [], NOW, database=database, proof=proof)
+        assert made is not None
+        assert made.sentence == said
+
+
+def test_a_backup_after_the_bad_page_clears_none() -> None:
+    made = investigate([bad()], {}, [], NOW, proof=Proof(NOW + 60, "streaming_backup"))
+    assert made is not None
+    assert made.sentence.endswith(
+        "; last clean streaming backup 21 June 2007 00:15 UTC, which clears none"
     )
 
 
@@ -125,7 +169,7 @@ def test_an_overdue_verification_tells_both_figures() -> None:
     made = finding.verification_overdue(PROOF, 9.5 * DAY, 7 * DAY, None)
     assert made.sentence == (
         "not verified for 9.5 days; the deadline is 7 days"
-        " (last verified 2007-06-21 00:14 UTC by online_scan)"
+        " (last verified 2007-06-21 00:14 UTC by the online scan)"
     )
     lost = finding.verification_overdue(None, 9.5 * DAY, 7 * DAY, NOW)
     assert lost.sentence == (

@@ -97,7 +97,7 @@ def test_it_is_said_with_its_figures_and_changes_no_verdict() -> None:
     assert (of.verdict, of.findings, found.finding) == ("ok", (), "backup_missing")
     assert found.sentence == (
         "no backup of it has completed for 3.5 days (last at 2007-07-06 13:20 UTC); the limit is"
-        " 36 h; where none is needed, set backup_within: never"
+        " 36 h; check its job and run one, or set backup_within: never where copies stand for it"
     )
     assert ("backup_missing", "warning") in standing(of)
     assert _CARRIED["backup_missing"] == "EseBackupMissing"
@@ -275,8 +275,8 @@ def test_of_what_is_off_for_14_days_it_is_information_by_the_calendar() -> None:
     assert (found.severity, found.sentence) == (
         "info",
         "no backup of it has completed for 16 days (last at 2007-07-06 13:20 UTC), of which its"
-        " computer was on for 25 h; the limit is 36 h; where none is needed, set backup_within:"
-        " never",
+        " computer was on for 25 h; the limit is 36 h; check its job and run one, or"
+        " set backup_within: never where copies stand for it",
     )
 
 

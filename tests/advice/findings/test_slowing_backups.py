@@ -6,7 +6,7 @@ from esewatch.config import Settings
 from esewatch.daemon.publisher import PageCache
 from esewatch.expose.metrics.families import families
 from esewatch.expose.metrics.snapshot import Snapshot
-from esewatch.expose.pages.rendering import render_status, urgent
+from esewatch.expose.pages.rendering import render_database
 from esewatch.expose.pages.report.database_pages import Advised
 from esewatch.expose.pages.report.report_page import build_report, render_report
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
@@ -116,18 +116,19 @@ def slowing(last: float = 9) -> State:
     return folder_of([known, *jobs]).state
 
 
-def status(state: State) -> Page:
+def database_page(state: State) -> Page:
     settings = Settings()
     shown = PageCache(Snapshot(()), state, settings, NOW, tuple(advise(state, settings, NOW)))
-    labels = [(each.computer, each.database) for each in urgent(shown.overview)]
-    pages = [page for label in labels if (page := shown.database(state, *label)) is not None]
-    read = Page(render_status(shown.overview, pages, (True, ""), Runbooks()))
+    (figures,) = shown.overview.databases
+    page = shown.database(state, figures.computer, figures.database)
+    assert page is not None
+    read = Page(render_database(page, Runbooks()))
     assert_self_contained(read)
     return read
 
 
-def test_the_status_page_says_it_of_the_database_and_names_the_runbook() -> None:
-    page = status(slowing())
+def test_the_page_of_the_database_says_it() -> None:
+    page = database_page(slowing())
 
     assert SAID in page.text
 
@@ -155,6 +156,6 @@ def test_the_jobs_that_it_counts_are_those_of_the_metric() -> None:
 
 
 def test_jobs_as_fast_at_their_end_are_not_spoken_of() -> None:
-    page = status(slowing(last=36))
+    page = database_page(slowing(last=36))
 
     assert "backup jobs" not in page.text

@@ -24,10 +24,10 @@ def problems(count: int, *, needs_person: bool = True) -> list[Problem]:
 def test_of_many_alike_problems_three_have_a_line_and_the_rest_is_counted() -> None:
     lines = list(text_lines(problems(1000)))
     assert lines[:3] == [
-        f"person  device_unknown  ex01 e:\\db{number}.edb: its disk is not known"
+        f"action  device_unknown  ex01 e:\\db{number}.edb: its disk is not known"
         for number in range(3)
     ]
-    assert lines[3:] == ["person  device_unknown  and 997 more like it; all: --format json"]
+    assert lines[3:] == ["action  device_unknown  and 997 more like it; all: --format json"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4])
@@ -38,7 +38,7 @@ def test_a_few_alike_problems_have_a_line_each(count: int) -> None:
 
 def test_a_note_is_not_like_what_needs_a_person() -> None:
     lines = list(text_lines([*problems(5), *problems(5, needs_person=False)]))
-    assert [line.split("  ")[0] for line in lines] == ["person"] * 4 + ["note"] * 4
+    assert [line.split("  ")[0] for line in lines] == ["action"] * 4 + ["note"] * 4
 
 
 def test_json_has_every_problem() -> None:

@@ -366,3 +366,11 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+def test_standard_input_is_read_like_a_file(log: Path) -> None:
+    command = [sys.executable, "-m", "esewatch", "events", "--format", "json"]
+    with log.open("rb") as given:
+        piped = subprocess.run([*command, "-"], stdin=given, capture_output=True, check=True)
+    named = subprocess.run([*command, str(log)], capture_output=True, check=True)
+    assert piped.stdout == named.stdout != b""

@@ -75,6 +75,6 @@ def test_as_many_bad_pages_are_reported_as_eseutil_counts(
     log.write_text(check(bad=[1, 2], correctable=[3, 4, 5], named=False), encoding="utf-8")
     assert main(["advise", str(log), "--computer", "EX01", "--format", "json"]) == 1
     (advice,) = map(json.loads, capsys.readouterr().out.splitlines())
-    assert "2 known bad pages and 3 corrected pages" in [
-        each["sentence"] for each in advice["findings"]
-    ]
+    (found,) = [each["sentence"] for each in advice["findings"] if each["finding"] == "investigate"]
+    assert found.startswith("2 pages without a known number of priv06.edb are bad ")
+    assert "; 3 pages without a known number of priv06.edb were corrected when read " in found

@@ -46,8 +46,10 @@ def server(view: FakeDaemon, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("runbooks")
     (folder / "EseKnownBadPage.md").write_text(
         "# EseKnownBadPage\n\nSeverity: critical. Subject: pages.\n\n## Meaning\n\nA <b>page</b>.\n"
-        "\n    esewatch ack 'e:\\x.edb'\n"
+        "\n    esewatch ack 'e:\\x.edb'\n    curl http://127.0.0.1:19703/-/healthy\n"
     )
+    (folder / "EseSlowIo.md").write_text("# EseSlowIo\n\nSeverity: info. Subject: io.\n")
+    (folder / "EseHungIo.md").write_text("# EseHungIo\n\nSeverity: warning. Subject: io.\n")
     (folder.parent / "secret.md").write_text("secret")
     with serving(view, runbooks=Runbooks([folder])) as running:
         yield running
@@ -305,7 +307,24 @@ def test_a_runbook_is_shown_with_its_text_escaped(server: HttpServer) -> None:
 
 def test_the_list_of_runbooks_says_subject_severity_and_meaning(server: HttpServer) -> None:
     text = Page(ask(server, "/runbooks/").text).text
-    assert "pages critical EseKnownBadPage A <b>page</b>." in text
+    assert "critical pages EseKnownBadPage A <b>page</b>." in text
+    names = [text.index(name) for name in ("EseKnownBadPage", "EseHungIo", "EseSlowIo")]
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("ex01.example.com:29703", "http://ex01.example.com:29703"),
+        ("[2001:db8::1]:80", "http://[2001:db8::1]:80"),
+        ("ex01';rm -rf /;'", "http://127.0.0.1:19703"),
+    ],
+)
+def test_a_runbook_has_the_address_that_its_reader_asked(
+    server: HttpServer, host: str, address: str
+) -> None:
+    page = ask(server, "/runbooks/EseKnownBadPage", headers={"Host": host})
+    assert f"curl {address}/-/healthy" in unescape(page.text)
 
 
 def test_a_runbook_opened_for_a_database_names_it_in_its_commands(server: HttpServer) -> None:

@@ -30,7 +30,7 @@ def test_a_page_that_was_bad_patched_and_verified_has_three_moments_newest_first
     assert said(made, {"online_scan": NOW - DAY}) == [
         "Every page was verified by online scan.",
         "Page 4711 was repaired.",
-        "Page 4711 was first reported: bad checksum, not correctable.",
+        "Page 4711 was first reported: checksum, not correctable.",
     ]
 
 
@@ -38,8 +38,8 @@ def test_pages_that_one_scan_found_are_one_row_with_their_numbers() -> None:
     bad = [BadPage(page, "lost_flush", NOW - DAY + page, NOW) for page in (17, 40, 41, 42)]
     later = BadPage(99, "lost_flush", NOW - 60, NOW)
     assert said(database(*bad, later)) == [
-        "Page 99 was first reported: an old version: a write was lost.",
-        "4 pages 17, 40-42 were first reported: an old version: a write was lost.",
+        "Page 99 was first reported: an old version, as a write was lost.",
+        "4 pages 17, 40-42 were first reported: an old version, as a write was lost.",
     ]
 
 

@@ -98,9 +98,13 @@ def status(state: State | None = None, ready: tuple[bool, str] = READY) -> Page:
     return Page(status_html(state if state is not None else example(), ready))
 
 
-def database_page(label: tuple[str, str], state: State | None = None) -> Page:
+def database_page(
+    label: tuple[str, str],
+    state: State | None = None,
+    advice: Iterable[Judgement] | None = None,
+) -> Page:
     state = state if state is not None else example()
-    page = shown_of(state).database(state, *label)
+    page = shown_of(state, advice).database(state, *label)
     assert page is not None
     found = Page(render_database(page, Runbooks()))
     assert_self_contained(found)
@@ -134,11 +138,13 @@ def test_what_is_most_urgent_comes_first_and_window_advice_after_all_databases()
     order = [
         text.index(words)
         for words in (
+            "✖ 3 pages (17, 4711 and 1 without a known number) of priv3.edb are bad",
             "copy with bad pages",
+            "setting",
             "Most urgent first",
-            "3 known bad pages",
-            "Each database",
-            "Window advice",
+            "What is found",
+            "action required",
+            "Windows that should change come first",
             "Each source, and how far",
         )
     ]
@@ -238,14 +244,15 @@ def test_what_was_never_verified_is_not_called_ok() -> None:
 
 
 def test_the_ratio_of_a_window_comes_with_its_verdict_and_evidence() -> None:
-    text = Page(status_html(example(), advice=with_counted_ratios(example()))).text
+    advice = with_counted_ratios(example())
+    text = " ".join(database_page(key, advice=advice).text for key in (PRIV06, PRIV03))
     assert "143.2 : 1 above the band 50 to 100: little is left to free" in text
     assert "29.03 : 1 below the band 50 to 100: much is left to free" in text
     assert "6,128,300 pages read, 42,794 freed" in text
 
 
 def test_where_the_advice_has_no_ratio_the_page_shows_none() -> None:
-    text = status().text
+    text = database_page(PRIV06).text
     assert "Read : freed no verdict: The counters" in text
     assert " : 1 " not in text
     assert " : 0 " not in text
@@ -255,11 +262,12 @@ def test_where_the_advice_has_no_ratio_the_page_shows_none() -> None:
 
 
 def advised(**changes: Any) -> str:
-    """The text of the page with this advice for SG06."""
+    """The text of the status page and of that of SG06 with this advice for it."""
     found = advise(example(), default_settings(), NOW)
     one = next(each for each in found if (each.computer, each.database) == PRIV06)
     advice = (msgspec.structs.replace(one, **changes),)
-    return Page(status_html(example(), advice=advice)).text
+    whole = status_html(example(), advice=advice)
+    return f"{Page(whole).text} {database_page(PRIV06, advice=advice).text}"
 
 
 def test_the_advice_comes_with_the_lengths() -> None:
@@ -337,12 +345,12 @@ def test_a_finding_leads_to_its_runbook_where_there_is_one() -> None:
 
 
 def test_an_open_pass_says_how_often_it_was_interrupted() -> None:
-    assert "interrupted 6 times so far" in status().text
+    assert "interrupted 6 times so far" in database_page(PRIV06).text
 
 
 def test_corrected_pages_are_no_known_bad_pages() -> None:
     state = State(databases={PRIV03: damaged()})
-    said = "Known bad pages 3: 1 an old version: a write was lost; 2 bad checksum, not correctable"
+    said = "Known bad pages 3: 1 an old version, as a write was lost; 2 checksum, not correctable"
     assert f"{said} Corrected pages 1 Last verified without a bad page" in status(state).text
     state.databases[PRIV03].bad_pages = [BadPage(99, "corrected", NOW - DAY, NOW - DAY)]
     state.databases[PRIV03].transitions = pack([])
@@ -437,7 +445,7 @@ def test_a_database_has_all_its_passes_and_bad_pages_on_its_page() -> None:
 def test_before_a_database_was_first_seen_no_events_are_said_to_be_missing() -> None:
     page = database_page(STRANGE)
     assert "events missing" not in page.text.lower()
-    assert "not known" in page.text
+    assert "no record" in page.text
 
 
 def test_a_database_that_nothing_has_read_has_no_bad_page_that_is_known() -> None:
@@ -493,8 +501,8 @@ def test_characters_that_hide_or_turn_text_round_are_replaced(name: str) -> None
     page = status(state)
     assert_self_contained(page)
     assert not set(name) & set(page.text) - set("abc[31m")
-    (label,) = labels(shown_of(state))
-    assert shown_of(state).database(state, *label) is not None
+    (found,) = shown_of(state).overview.databases
+    assert shown_of(state).database(state, found.computer, found.database) is not None
 
 
 def test_a_database_in_a_place_that_is_ignored_is_on_every_page_by_its_damage() -> None:
@@ -539,7 +547,7 @@ def test_a_database_with_a_thousand_bad_pages_has_a_page_of_less_than_300_kb() -
     assert found is not None
     html = render_database(found, Runbooks())
     assert len(html.encode()) < 300_000
-    assert "Page 2 was first reported: bad checksum, not correctable." in Page(html).text
+    assert "Page 2 was first reported: checksum, not correctable." in Page(html).text
     assert "799 more bad pages not listed" in Page(html).text
 
 

@@ -11,7 +11,7 @@ from esewatch.fold.folder import Folder
 from esewatch.fold.identity.identity import tier
 from esewatch.fold.state.database_state import Ended
 from esewatch.fold.state.state import UNLOCATED, Database
-from esewatch.model import Event, FieldValue
+from esewatch.model import Batch, Event, FieldValue
 from tests.support.records import DATABASE, EPOCH, LABEL, event, folder_of, the_database, views
 
 ENDED: dict[str, FieldValue] = {
@@ -96,3 +96,13 @@ def test_an_older_row_has_none() -> None:
     row = {"computer": "ex01", "database": LABEL}
     entry = msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=Database)
     assert (entry.untimed.events, entry.untimed.ends) == ({}, [])
+
+
+def test_a_bad_page_without_a_time_is_marked_as_long_as_no_other_record_has_one() -> None:
+    folder = folded(untimed(474, fields={"page_number": 17}))
+    (entry,) = folder.state.databases.values()
+    assert [page.untimed for page in entry.bad_pages] == [True]
+    assert entry.page_error_last == {}
+    folder.fold("logs", Batch(records=[event(474, 60, fields={"page_number": 17})]))
+    assert [page.untimed for page in entry.bad_pages] == [False]
+    assert entry.page_error_last.keys() == {"checksum"}

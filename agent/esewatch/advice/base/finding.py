@@ -6,11 +6,15 @@ that it was made of. Times are epoch seconds and are shown in UTC.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from math import isfinite
+from pathlib import PureWindowsPath
 from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from esewatch.fold.databases.integrity import MAX_BAD_PAGES, count_pages
 from esewatch.fold.state.state import (
+    UNLOCATED,
+    BadKind,
     BadPage,
     Damage,
     DamageKind,
@@ -200,29 +204,107 @@ class Proof(NamedTuple):
     by: str
 
 
+VERIFIERS: Mapping[str, str] = {
+    "online_scan": "online scan",
+    "page_scan": "page scan",
+    "streaming_backup": "streaming backup",
+    "external": "eseutil /k",
+}
+BAD_KIND_WORDS: Mapping[BadKind, str] = {
+    "uncorrectable": "checksum, not correctable",
+    "corrected": "one-bit error",
+    "wrong_page": "another page than the one requested",
+    "lost_flush": "an old version, as a write was lost",
+    "no_data": "no data",
+}
+MAX_RUNS = 5
+"""Runs of page numbers that are named in a sentence."""
+
+
+def latest_proof(verified: Mapping[str, float]) -> Proof | None:
+    """The last verification of these, by verifier."""
+    known = (Proof(time, by) for by, time in verified.items() if isfinite(time))
+    return max(known, default=None)
+
+
+def page_runs(pages: Iterable[int], most: int = MAX_RUNS) -> str:
+    """`17, 40-45` of page numbers in any order."""
+    runs: list[tuple[int, int]] = []
+    for page in sorted(set(pages)):
+        if runs and page == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], page)
+        else:
+            runs.append((page, page))
+    said = [str(low) if low == high else f"{low}-{high}" for low, high in runs[:most]]
+    return ", ".join(said) + (" and others" if len(runs) > most else "")
+
+
+def pages_text(pages: Sequence[BadPage], file: str) -> str:
+    """`page 299 of a.edb is bad (checksum, not correctable), first seen 29 November 2026 01:21
+    UTC`; all of them are bad, or all were corrected. At least one."""
+    number, located = count_pages(pages), {each.page for each in pages if each.page != UNLOCATED}
+    if (unnamed := number - len(located)) > 0:
+        unknown = "without a known number"
+        which = f"({page_runs(located)} and {unnamed:,} {unknown})" if located else unknown
+        subject = f"{counted_pages(pages, 'page', 'pages')} {which}"
+    else:
+        subject = f"{'page' if number == 1 else 'pages'} {page_runs(located)}"
+    kinds = list(dict.fromkeys(each.kind for each in pages))
+    words = "; ".join(BAD_KIND_WORDS[kind] for kind in kinds)
+    verb = ("is", "are") if kinds != ["corrected"] else ("was", "were")
+    state = "bad" if kinds != ["corrected"] else "corrected when read"
+    return (
+        f"{subject}{f' of {file}' if file else ''} {verb[number > 1]} {state} ({words}),"
+        f" {_seen(pages)}"
+    )
+
+
+def _seen(pages: Sequence[BadPage]) -> str:
+    """A page of a record without a possible time is known since it was read (semantics.md 3)."""
+    timed = [each for each in pages if not each.untimed]
+    if not timed:
+        return f"time unknown, read {day_text(max(each.last for each in pages))}"
+    first, last = min(each.first for each in timed), max(each.last for each in timed)
+    again = f", last seen {day_and_time(last)}" if day_and_time(last) != day_and_time(first) else ""
+    return f"first seen {day_and_time(first)}{again}"
+
+
+def _clean(pages: Sequence[BadPage], proof: Proof | None) -> str:
+    if proof is None:
+        return "no clean scan is known"
+    # A backup reads all pages and clears none.
+    younger = proof.by == "streaming_backup" and proof.time > max(each.last for each in pages)
+    clears = ", which clears none" if younger else ""
+    return f"last clean {VERIFIERS.get(proof.by, proof.by)} {day_and_time(proof.time)}{clears}"
+
+
 def investigate(
     standing: Iterable[BadPage],
     damage: Mapping[DamageKind, Damage],
     io_errors: Sequence[float],
     now: float,
     in_header: int = 0,
+    *,
+    database: str = "",
+    proof: Proof | None = None,
 ) -> Finding | None:
-    """Bad pages, damage or I/O errors: to be resolved before any window is changed.
+    """Bad pages, damage or I/O errors of a database: to be resolved before any window is changed.
 
     `standing` are the known bad pages (corrected ones count), `damage` is the unresolved damage by
     kind, `io_errors` are the times of failed reads and writes (481, 482, 551). `in_header`: bad
     checksums that the header counts, of a database of which nothing else shows a page good or bad.
+    `proof`: its last verification.
     """
     pages = list(standing)
     corrected = [page for page in pages if page.kind == "corrected"]
     bad = [page for page in pages if page.kind != "corrected"]
     failed = sum(now - RECENT < time <= now for time in io_errors)
     standing_damage = {kind: each.count for kind, each in damage.items() if each.count > 0}
-    parts = [
-        counted_pages(bad, "known bad page", "known bad pages") if bad else "",
-        counted_pages(corrected, "corrected page", "corrected pages") if corrected else "",
-    ]
-    parts = [part for part in parts if part] + [
+    file = PureWindowsPath(database).name
+    parts = [pages_text(each, file) for each in (bad, corrected) if each]
+    if pages:
+        parts.append(_clean(pages, proof))
+    parts += [
         counted(number, one, many)
         for number, one, many in (
             *((count, *DAMAGE_WORDS[kind]) for kind, count in standing_damage.items()),
@@ -238,7 +320,7 @@ def investigate(
     severe = bad or failed > 1 or not BROKEN.isdisjoint(standing_damage)
     severity: Severity = "critical" if severe else "warning"
     since = min(begun, default=None)
-    return Finding("investigate", listed(parts), causes, severity, since) if parts else None
+    return Finding("investigate", "; ".join(parts), causes, severity, since) if parts else None
 
 
 def damage_findings(damage: Mapping[DamageKind, Damage]) -> list[Finding]:
@@ -297,9 +379,8 @@ def not_heard(
     return Finding(
         "not_heard",
         f"nothing was read of its computer since {moment(last)}{clean}, for more than"
-        f" {span(after)}, so its state is unknown: check that it runs and that its log"
-        " arrives; if it is gone for good, set retired: true for it under computers in the"
-        " configuration",
+        f" {span(after)}: its state is unknown; check that it runs and that its log arrives, or set"
+        " retired: true for it under computers",
         severity=severity,
         since=last,
     )
@@ -522,8 +603,9 @@ def cache_small(there: float, mailboxes: int, wanted: float) -> Finding:
 
 
 def verified_text(proof: Proof) -> str:
-    """`2007-06-21 03:14 UTC by online_scan`."""
-    return f"{moment(proof.time)} by {proof.by}"
+    """`2007-06-21 03:14 UTC by the online scan`."""
+    article = "" if proof.by == "external" else "the "
+    return f"{moment(proof.time)} by {article}{VERIFIERS.get(proof.by, proof.by)}"
 
 
 def moment(time: float) -> str:
@@ -532,6 +614,22 @@ def moment(time: float) -> str:
         return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
     except (ValueError, OverflowError, OSError):
         return f"second {time:g}"
+
+
+def day_text(time: float) -> str:
+    """`19 June 2007`, UTC: always with its year, as logs may be read in a later one."""
+    try:
+        day = datetime.fromtimestamp(time, UTC)
+    except (ValueError, OverflowError, OSError):
+        return "an unknown day"
+    return f"{day.day} {day:%B %Y}"
+
+
+def day_and_time(time: float) -> str:
+    """`19 June 2007 03:14 UTC`."""
+    day = day_text(time)
+    unknown = day == "an unknown day"
+    return day if unknown else f"{day} {datetime.fromtimestamp(time, UTC):%H:%M} UTC"
 
 
 def span(seconds: float) -> str:

@@ -145,7 +145,8 @@ def _backup_missing(found: Unsaved, *, replicated: bool) -> Detail:
         "backup_missing",
         "warning" if missed else "info",
         f"no backup of {subject} has completed for {span(found.silent)} ({last}){off}; the limit is"
-        f" {span(found.allowed)}; where none is needed, set backup_within: never",
+        f" {span(found.allowed)}; check its job and run one, or set backup_within: never where"
+        " copies stand for it",
     )
 
 

@@ -6,7 +6,6 @@ engine and levels are of its instance. Of what is only observed none is critical
 maintenance or of levels.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -335,8 +334,10 @@ def _of_pages(
     now: float,
 ) -> Iterator[Finding]:
     """The findings of failed reads, of damage and of page errors that no database has."""
-    kinds = Counter(each.kind for each in failed if each.kind in BAD_KINDS)
-    pages = [BadPage(UNLOCATED, kind, now, now) for kind in BAD_KINDS if kinds[kind]]
+    pages = []
+    for kind in BAD_KINDS:
+        if times := [each.time for each in failed if each.kind == kind]:
+            pages.append(BadPage(UNLOCATED, kind, min(times), max(times)))
     if bad := investigate(pages, damage, io_errors, now):
         yield bad
     yield from damage_findings(damage)

@@ -39,6 +39,8 @@ SILENT: Final = 7 * DAY
 """A pass without an event for this long may no longer exist (semantics.md 2)."""
 AHEAD: Final = 90
 """Days for which growth is extrapolated."""
+UNHEARD: Final = "nothing was read of its computer for too long"
+PAST: Final = "it should have ended since the last record that was read"
 UNSEEN: Final = "the start of the running pass was not seen"
 
 
@@ -90,9 +92,13 @@ class Course(NamedTuple):
     deadline: float | None = None
 
 
-def withdrawn(of: Forecast) -> Forecast:
-    reason = "nothing was read of its computer for too long"
+def withdrawn(of: Forecast, reason: str = UNHEARD) -> Forecast:
     return Forecast(task=of.task, reason=reason, deadline=of.deadline)
+
+
+def unless_past(of: Forecast, now: float) -> Forecast:
+    """The forecast, as long as its dates are to come at `now`."""
+    return of if of.p90 is None or of.p90 >= now else withdrawn(of, PAST)
 
 
 def forecast(task: str, course: Course, now: float) -> Forecast:

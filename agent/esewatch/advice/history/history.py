@@ -29,6 +29,7 @@ from esewatch.advice.history.passes import (
 )
 from esewatch.advice.history.surroundings import gaps_of
 from esewatch.config import Policy, Settings, window_for
+from esewatch.fold.channels.hearing import joined
 from esewatch.fold.databases.databases import is_dated
 from esewatch.fold.databases.integrity import io_errors
 from esewatch.fold.identity.identity import is_snapshot, role_changes
@@ -203,6 +204,8 @@ class History(CopyFacts, frozen=True, kw_only=True):
     bad_in_header: int = 0
     """Bad checksums that its header counts, where no page is known bad and none was verified."""
     """Times at which a read, write or flush failed, without acknowledged ones; sorted."""
+    heard: Sequence[Stretch] = ()
+    """(first, last) record of times in which its log had some, without a pause of 16 hours."""
     unread_since: float | None = None
     """The last event of its computer, where a source of it is behind: later ones are not read."""
     started: float | None = None
@@ -258,6 +261,7 @@ def outline(history: History) -> History:
         scan_runs=(),
         backups=(),
         backup_spans=(),
+        heard=(),
         off=(),
         untimed_passes=(),
     )
@@ -328,6 +332,7 @@ class Gathering(NamedTuple):
             first_seen=entry.first_seen if is_dated(entry) else 0.0,
             created=entry.created,
             last_seen=entry.last_seen,
+            heard=joined(each for each in channels if each.channel in {entry.channel, ""}),
             unread_since=_unread_since(state, entry.computer),
             role_changes=role_changes(entry, transitions),
             restored=told.around.restored,

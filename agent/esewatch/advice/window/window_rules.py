@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Literal, NamedTuple
 
-from esewatch.advice.base.finding import investigate, moment, span
+from esewatch.advice.base.finding import investigate, listed, moment, span
 from esewatch.advice.window.evidence import Evidence, Timeline, intervals
 from esewatch.advice.window.past_windows import backed_up
 from esewatch.config import Policy
@@ -71,7 +71,14 @@ def _bad_pages(at: RuleInput) -> RuleOutcome | None:
     found = investigate(standing, damage, history.io_errors, at.time)
     if found is None:
         return None
-    return RuleOutcome("keep", (f"Do not change the window yet; first resolve {found.sentence}.",))
+    kinds, causes = {bad.kind for bad in standing}, set(found.causes)
+    wrong = (
+        "its bad pages" if kinds - {"corrected"} else "its corrected pages" if kinds else "",
+        "its damage" if causes - {"io"} else "",
+        "its I/O errors" if "io" in causes else "",
+    )
+    first = listed([each for each in wrong if each])
+    return RuleOutcome("keep", (f"Do not change the window yet: first resolve {first}.",))
 
 
 def _quiet(at: RuleInput) -> RuleOutcome | None:

@@ -11,7 +11,15 @@ import msgspec
 
 from esefiles.base.names import visible
 from esefiles.base.units import parse_duration
-from esewatch.advice.base.finding import counted, listed, moment, span
+from esewatch.advice.base.finding import (
+    VERIFIERS,
+    Proof,
+    counted,
+    listed,
+    moment,
+    span,
+    verified_text,
+)
 from esewatch.advice.findings.details import LoneInstance
 from esewatch.advice.forecast.forecast import Forecast
 from esewatch.advice.history.ledger import Deadline, Ledger
@@ -280,7 +288,7 @@ def _row(advice: Judgement, names: Mapping[tuple[str, str], int]) -> tuple[str, 
 def _verified(entry: Ledger) -> str:
     if entry.last is None:
         return "never"
-    proof = f"{_date(entry.last.time)} {entry.last.by}"
+    proof = f"{_date(entry.last.time)} {VERIFIERS.get(entry.last.by, entry.last.by)}"
     since = {"bad": entry.bad_since, "corrected": entry.corrected_since}
     return ", ".join([proof, *(f"{pages:,} {how} since" for how, pages in since.items() if pages)])
 
@@ -386,7 +394,7 @@ def _ledger(entry: Ledger) -> Iterator[str]:
         f" {entry.corrected_since:,} corrected pages"
     )
     proofs = sorted(entry.verified.items(), key=lambda proof: -proof[1])
-    yield from (f"verified: {moment(time)} by {by}" for by, time in proofs)
+    yield from (f"verified: {verified_text(Proof(time, by))}" for by, time in proofs)
     yield f"verification deadline: {_deadline(entry.deadline) if entry.expected else 'none'}"
     if entry.due is not None:
         yield f"verification due {moment(entry.due)}"

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from esefiles.base.command import FAILED, HEALTHY, WRONG, add_format_option
-from esewatch.advice.advise import Judged, judge_each, needs_a_person, together
+from esewatch.advice.advise import (
+    Judged,
+    judge_each,
+    needs_a_person,
+    together,
+    without_past,
+)
 from esewatch.advice.base.finding import counted, listed, moment
 from esewatch.advice.findings.details import LoneInstance, lone_instances
 from esewatch.advice.judgement import Judgement
@@ -231,8 +237,9 @@ def _print(told: AdviceOutput, options: argparse.Namespace) -> None:
     if options.format == "json":
         shown = _json_lines(told)
     else:
+        current = without_past(told.advice, time.time())
         shown = chain(
-            text_lines(told.advice, options.explain, told.answers, others=bool(told.lone)),
+            text_lines(current, options.explain, told.answers, others=bool(told.lone)),
             [""] if told.advice and told.lone else [],
             instance_lines(told.lone),
         )

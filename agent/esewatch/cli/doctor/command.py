@@ -338,7 +338,7 @@ def text_lines(problems: Sequence[Problem]) -> Iterator[str]:
     """A line a problem; of alike ones that follow each other the first, and how many more."""
     kind = operator.attrgetter("needs_person", "problem")
     for (needs_person, name), alike in itertools.groupby(problems, kind):
-        urgency = "person" if needs_person else "note"
+        urgency = "action" if needs_person else "note"
         found = list(alike)
         # "1 more" takes as much room as the problem itself.
         shown = found if len(found) <= MOST + 1 else found[:MOST]

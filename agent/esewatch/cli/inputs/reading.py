@@ -4,8 +4,13 @@
 """
 
 import argparse
+import atexit
 import contextlib
 import gc
+import os
+import shutil
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -60,6 +65,18 @@ class _Alike:
                 yield f"{path}: {counted(count - SAID_ALIKE, 'more piece')}: {reason}"
 
 
+STDIN = "-"
+
+
+def _standard_input() -> str:
+    """A file of what comes on standard input, until the process ends: readers go back in a file."""
+    handle, name = tempfile.mkstemp(prefix="esewatch-standard-input-")
+    atexit.register(Path(name).unlink, missing_ok=True)
+    with os.fdopen(handle, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return name
+
+
 class Reader:
     def __init__(
         self,
@@ -76,8 +93,9 @@ class Reader:
         self._remarks: dict[str, dict[str, None]] = {}
         """Remark on times (`Batch.remarks`) -> the files."""
         self._read = False
-        self.paths = expand(options.paths)
-        self._below = not set(self.paths) <= set(options.paths)
+        given = [_standard_input() if path == STDIN else path for path in options.paths]
+        self.paths = expand(given)
+        self._below = not set(self.paths) <= set(given)
         self._asked = {
             "paths": self.paths,
             "providers": options.provider,

@@ -49,7 +49,7 @@ from esewatch.expose.pages.rendering import (
     render_status,
     urgent,
 )
-from esewatch.expose.pages.runbooks.runbook_files import Runbooks
+from esewatch.expose.pages.runbooks.runbook_files import Runbooks, addressed
 from esewatch.fold.commands import Acknowledged
 from esewatch.model import EsewatchError, JournalError
 
@@ -316,6 +316,8 @@ class App:
             raise RefusedError(404, "There is no runbook of this name. /runbooks/ lists them.")
         fields = asked(request)
         page = self._view.database(fields.get("computer", ""), fields.get("database", ""))
+        secure = self._web is not None and self._web.secure
+        text = addressed(text, request.headers.get("host", ""), secure=secure, prefix=self._prefix)
         return _page(render_runbook(name, text, page.figures if page is not None else None))
 
     def _asked(self, request: Request, body: type[Body]) -> Body:

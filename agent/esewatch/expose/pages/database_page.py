@@ -8,14 +8,19 @@ from typing import NamedTuple
 import msgspec
 from markupsafe import Markup
 
-from esewatch.advice.base.finding import DAMAGE_WORDS, counted
-from esewatch.advice.findings.silence import last_record
+from esewatch.advice.base.finding import (
+    BAD_KIND_WORDS,
+    DAMAGE_WORDS,
+    VERIFIERS,
+    counted,
+    page_runs,
+)
 from esewatch.advice.history.derived import Derived
 from esewatch.advice.history.history import Gathering
 from esewatch.advice.window.evidence import pass_figures
 from esewatch.advice.window.window import window_changes
 from esewatch.config import policy_for
-from esewatch.expose.formatting import BAD_KINDS, VERIFIERS, count, duration, tidy
+from esewatch.expose.formatting import count, duration, tidy
 from esewatch.expose.pages.overview import DatabaseFigures
 from esewatch.expose.pages.pictures import Pictures, pictures
 from esewatch.fold.databases.databases import is_dated
@@ -31,7 +36,15 @@ from esewatch.fold.passes.passes import (
     derive,
     untimed_passes,
 )
-from esewatch.fold.state.state import UNLOCATED, BadPage, Damage, DamageKind, Database, Pass
+from esewatch.fold.state.state import (
+    UNLOCATED,
+    BadKind,
+    BadPage,
+    Damage,
+    DamageKind,
+    Database,
+    Pass,
+)
 
 MAX_MOMENTS = 40
 MAX_NAMED = 20
@@ -76,7 +89,9 @@ def database_timeline(
 
 
 def _bad(pages: Sequence[BadPage]) -> Iterator[TimelineEntry]:
-    by_kind = sorted(pages, key=lambda bad: (bad.kind, bad.first))
+    by_kind = sorted(
+        (bad for bad in pages if not bad.untimed), key=lambda bad: (bad.kind, bad.first)
+    )
     for kind, found in groupby(by_kind, lambda bad: bad.kind):
         together: list[BadPage] = []
         for bad in found:
@@ -87,13 +102,14 @@ def _bad(pages: Sequence[BadPage]) -> Iterator[TimelineEntry]:
         yield _found_bad(kind, together)
 
 
-def _found_bad(kind: str, pages: Sequence[BadPage]) -> TimelineEntry:
-    located = sorted({bad.page for bad in pages if bad.page != UNLOCATED})
+def _found_bad(kind: BadKind, pages: Sequence[BadPage]) -> TimelineEntry:
+    located = {bad.page for bad in pages if bad.page != UNLOCATED}
     count = sum(bad.pages for bad in pages)
-    named = f" {_runs(located)}" if located else ""
+    named = f" {page_runs(located, MAX_NAMED)}" if located else ""
     pages_word = f"Page{named}" if count == 1 else f"{counted(count, 'page')}{named}"
     verb = "was" if count == 1 else "were"
-    return TimelineEntry(pages[0].first, f"{pages_word} {verb} first reported: {BAD_KINDS[kind]}.")
+    words = BAD_KIND_WORDS[kind]
+    return TimelineEntry(pages[0].first, f"{pages_word} {verb} first reported: {words}.")
 
 
 def _good(database: Database) -> Iterator[TimelineEntry]:
@@ -109,7 +125,7 @@ def _good(database: Database) -> Iterator[TimelineEntry]:
         word = "Page" if len(pages) == 1 else "Pages"
         verb = "was" if len(pages) == 1 else "were"
         how = "repaired" if time == database.patched_last else "read good, repaired or acknowledged"
-        yield TimelineEntry(time, f"{word} {_runs(sorted(pages))} {verb} {how}.")
+        yield TimelineEntry(time, f"{word} {page_runs(pages, MAX_NAMED)} {verb} {how}.")
 
 
 def _damaged(damage: Mapping[DamageKind, Damage]) -> Iterator[TimelineEntry]:
@@ -118,18 +134,6 @@ def _damaged(damage: Mapping[DamageKind, Damage]) -> Iterator[TimelineEntry]:
             one, many = DAMAGE_WORDS[kind]
             more = f" (the last of {counted(each.count, one, many)})" if each.count > 1 else ""
             yield TimelineEntry(each.times[-1], f"{one[0].upper()}{one[1:]}{more}.")
-
-
-def _runs(pages: Sequence[int]) -> str:
-    """`17, 40-45` of sorted numbers."""
-    runs: list[tuple[int, int]] = []
-    for page in pages:
-        if runs and page == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], page)
-        else:
-            runs.append((page, page))
-    said = [str(low) if low == high else f"{low}-{high}" for low, high in runs[:MAX_NAMED]]
-    return ", ".join(said) + (" and others" if len(runs) > MAX_NAMED else "")
 
 
 MAX_BAD_ROWS = 200
@@ -206,6 +210,8 @@ class BadRow(msgspec.Struct, frozen=True, kw_only=True):
     first: float | None
     last: float | None
     history: bool
+    read: float | None = None
+    """The time at which a record without a possible time was read."""
 
 
 class SlowRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,16 +263,15 @@ def database_page(
     instance = state.instances.get(instance_key(database))
     policy = policy_for(gathering.settings, database.database, database.computer)
     past = gathering.history(facts, views)
-    heard = last_record(state, database.computer, {database.channel, ""})
     scans = [*views["checksum"].passes, *(done for done in without if done.task == "checksum")]
     scanned = figures.model == "window" and scans
     return DatabasePage(
         now=now,
         figures=figures,
-        pictures=pictures(past, figures.advice, figures, policy, now, heard=heard),
+        pictures=pictures(past, figures.advice, figures, policy, now),
         first_seen=(dated and database.first_seen) or None,
         last_seen=(dated and database.last_seen) or None,
-        heard=heard,
+        heard=past.heard[-1][1] if past.heard else None,
         sentence=MODEL_SENTENCES[figures.model] + (WINDOW_SCAN if scanned else ""),
         tasks=_task_rows(views, database.untimed.events),
         ends=_last_ends(views, without),
@@ -378,9 +383,10 @@ def _bad_rows(standing: Sequence[BadPage], dated: bool) -> tuple[BadRow, ...]:
             page=None if bad.page == UNLOCATED else bad.page,
             count=bad.pages,
             kind=bad.kind,
-            first=bad.first if dated else None,
-            last=bad.last if dated else None,
+            first=bad.first if dated and not bad.untimed else None,
+            last=bad.last if dated and not bad.untimed else None,
             history=bad.history,
+            read=bad.last if bad.untimed else None,
         )
         for bad in standing
     ]

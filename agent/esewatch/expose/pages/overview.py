@@ -8,6 +8,7 @@ import msgspec
 
 from esefiles import __version__
 from esewatch.advice.advise import advise
+from esewatch.advice.base.finding import latest_proof
 from esewatch.advice.base.time_at_work import stale_seconds
 from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
 from esewatch.advice.findings.silence import last_records
@@ -337,7 +338,10 @@ def _figures(
         urgency, reasons, blind = advice.verdict, advice.reasons, advice.stale
     else:
         damage = known_damage(database, facts.told.damage, facts.told.around.mended)
-        urgency, reasons = at_first_sight(standing, damage, blind)
+        proof = latest_proof(facts.verified)
+        urgency, reasons = at_first_sight(
+            standing, damage, blind, database=database.database, proof=proof
+        )
     stale = stale_seconds(database, settings)
     return DatabaseFigures(
         computer=tidy(database.computer),

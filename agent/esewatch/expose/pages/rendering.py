@@ -9,16 +9,15 @@ from markupsafe import Markup
 
 from esefiles import __version__
 from esefiles.base.units import size
-from esewatch.advice.base.finding import counted
-from esewatch.advice.judgement import TEXTS
+from esewatch.advice.base.finding import BAD_KIND_WORDS, VERIFIERS, counted, day_text
+from esewatch.advice.judgement import HEALTHY, TEXTS, UNSEEN
 from esewatch.advice.window.window_rules import Action
 from esewatch.expose.formatting import (
-    BAD_KINDS,
-    VERIFIERS,
     ago,
     count,
     days,
     duration,
+    last_heard,
     number,
     second_tag,
     tidy,
@@ -26,6 +25,7 @@ from esewatch.expose.formatting import (
 )
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage, figure_cells
 from esewatch.expose.pages.overview import DatabaseFigures, Overview
+from esewatch.expose.pages.problems.problem import by_cause
 from esewatch.expose.pages.problems.problems import grouped
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks, Subject, filled
 from esewatch.expose.pages.runbooks.runbook_links import runbook_links, stale_runbooks
@@ -61,6 +61,8 @@ MAX_ROWS = 100
 MAX_COMPUTERS = 100
 MAX_ADVICE_ROWS = 50
 MAX_SECTIONS = 10
+MAX_BAD = 3
+"""The number of databases whose bad pages are the first sentences of a page."""
 _VERDICTS: Mapping[Status, Verdict] = {
     "bad": "bad_pages",
     "attention": "look",
@@ -171,6 +173,8 @@ def _action(row: TableRow) -> str:
     return row.figures.advice.window.action if row.figures.advice else ""
 
 
+_URGENCY = ("critical", "warning", "info", "none", "")
+"""First words of the severity of runbooks."""
 MAX_CHECKS = 100
 """Databases of SQL Server in the table of their checks."""
 
@@ -195,8 +199,20 @@ def verdict_words(figures: DatabaseFigures) -> str:
     return worst_words([figures]) if verdict == "bad_pages" else TEXTS[verdict].words
 
 
-def urgent(view: Overview) -> tuple[DatabaseFigures, ...]:
-    return view.databases[:MAX_SECTIONS]
+def urgent(view: Overview) -> list[DatabaseFigures]:
+    """Those that need somebody for more than the silence of their computer, which is one cause."""
+    return [each for each in view.databases if _has_findings(each)][:MAX_SECTIONS]
+
+
+def _has_findings(figures: DatabaseFigures) -> bool:
+    if shown_verdict(figures) != "blind":
+        return shown_verdict(figures) not in HEALTHY
+    found = figures.advice.findings if figures.advice is not None else ()
+    return any(each.severity != "info" and each.finding not in UNSEEN for each in found)
+
+
+def as_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def render_status(
@@ -219,6 +235,7 @@ def render_status(
         windows=windows[:MAX_ADVICE_ROWS],
         more_windows=max(0, len(windows) - MAX_ADVICE_ROWS),
         hidden=grouped(view.hidden),
+        problems=by_cause(view.problems),
     )
 
 
@@ -262,9 +279,9 @@ def _runbooks(figures: DatabaseFigures, runbooks: Runbooks) -> list[str]:
 
 
 def render_runbooks(runbooks: Runbooks) -> str:
-    rows = sorted(
-        (*reversed(runbooks.head(name)), name, runbooks.summary(name)) for name in runbooks.names()
-    )
+    """The list of runbooks, what calls somebody first."""
+    rows = [(*runbooks.head(name), name, runbooks.summary(name)) for name in runbooks.names()]
+    rows.sort(key=lambda row: (_URGENCY.index(row[0].split()[0] if row[0] else ""), *row[1:3]))
     return render("runbooks.html.j2", rows=rows)
 
 
@@ -298,11 +315,14 @@ def _environment() -> "Environment":
     )
     environment.filters.update(
         ago=ago,
+        as_sentence=as_sentence,
         computer_link=computer_link,
         count=count,
         database_link=database_link,
+        day=day_text,
         days=days,
         figure_cells=figure_cells,
+        last_heard=last_heard,
         number=number,
         counted=counted,
         remedies=runbook_links,
@@ -317,8 +337,10 @@ def _environment() -> "Environment":
     environment.globals.update(
         runbook_address=runbook_address,
         actions=ACTIONS,
-        bad_kinds=BAD_KINDS,
+        bad_kinds=BAD_KIND_WORDS,
+        healthy=HEALTHY,
         max_checks=MAX_CHECKS,
+        most_bad=MAX_BAD,
         models=MODELS,
         signs={verdict: text.sign for verdict, text in TEXTS.items()},
         verdicts={verdict: text.words for verdict, text in TEXTS.items()},

@@ -52,11 +52,19 @@ def note_io_error(of: Database | Instance, time: float) -> None:
     del of.io_error_times[:-MAX_IO_ERRORS]
 
 
-def latch(database: Database, page: int, kind: BadKind, time: float, *, history: bool) -> None:
+def latch(
+    database: Database,
+    page: int,
+    kind: BadKind,
+    time: float,
+    *,
+    history: bool,
+    untimed: bool = False,
+) -> None:
     """Add one bad page that an event reports, or renew it."""
     if kind != "corrected":
         note_error(database, time)
-    latch_found(database, page, kind, time, history=history)
+    latch_found(database, page, kind, time, history=history, untimed=untimed)
 
 
 def note_error(database: Database, time: float) -> None:
@@ -92,22 +100,31 @@ def _ends_of_spared(database: Database) -> list[float]:
 
 
 def latch_found(
-    database: Database, page: int, kind: BadKind, time: float, *, history: bool
+    database: Database,
+    page: int,
+    kind: BadKind,
+    time: float,
+    *,
+    history: bool,
+    untimed: bool = False,
 ) -> None:
     """Add one bad page, or renew it. For pages found by reading the file: no error that a pass of
-    the engine met. Beyond 1,000 only page and time are kept."""
+    the engine met. Beyond 1,000 only page and time are kept. `untimed`: it was read at `time`."""
     for known in database.bad_pages:
         if known.page == page and known.kind == kind:
             times = sorted({*known.times, known.first, known.last, time})
             known.first, known.last = times[0], times[-1]
             known.times = times[-MAX_TIMES:] if len(times) > len((known.first, known.last)) else []
             known.history = known.history and history
+            known.untimed = known.untimed and untimed
             return
     if len(database.bad_pages) >= MAX_BAD_PAGES and page != UNLOCATED:
         rows = database.more_bad_pages.setdefault(kind, bytearray())
         page_errors.add_page(rows, page, time, most=MAX_MORE_PAGES)
         return
-    database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, history=history))
+    database.bad_pages.append(
+        BadPage(page=page, kind=kind, first=time, last=time, history=history, untimed=untimed)
+    )
     if len(database.bad_pages) >= MAX_BAD_PAGES:
         # When all are unresolved, one more is only counted, without a walk through them.
         database.bad_pages = [bad for bad in database.bad_pages if stands(bad, database, 0.0)]

@@ -254,7 +254,7 @@ def _untimed(entry: Database, event: Event, time: float) -> None:
         known.ends.append(Ended(event.event_id, numbers))
         del known.ends[:-MAX_UNTIMED_ENDS]
     if "checksum" in ended and _count(event, "bad_checksums"):
-        latch_found(entry, UNLOCATED, "uncorrectable", time, history=False)
+        latch_found(entry, UNLOCATED, "uncorrectable", time, history=False, untimed=True)
 
 
 def _transition(state: State, entry: Database, event: Event, time: float, *, history: bool) -> None:
@@ -302,9 +302,11 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
         # A time between two that are joined is near one of them.
         named, near = entry.named_pages.setdefault(bad, []), page_errors.NEAR_SECONDS
         page_errors.add_time(named, time, within=2 * near, most=page_errors.MAX_SPANS)
-        latch(entry, page if isinstance(page, int) else UNLOCATED, bad, time, history=history)
+        number, untimed = page if isinstance(page, int) else UNLOCATED, event.time is None
+        latch(entry, number, bad, time, history=history, untimed=untimed)
     entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
-    entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
+    if event.time is not None:
+        entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)
 
 
 def _repair(entry: Database, event: Event, time: float) -> None:

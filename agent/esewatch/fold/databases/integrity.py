@@ -354,6 +354,7 @@ def _with_unlocated(standing: Sequence[BadPage], counted: BadPage) -> list[BadPa
         first=min(bad.first for bad in told),
         last=max(bad.last for bad in told),
         history=all(bad.history for bad in told),
+        untimed=all(bad.untimed for bad in told),
     )
     return [*others, one]
 

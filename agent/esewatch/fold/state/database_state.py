@@ -86,7 +86,8 @@ class BadPage(msgspec.Struct, array_like=True):
 
     `history` marks one that the first reading found already older than 7 days. `pages` is above 1
     for those beyond the limit, of which only the number is known. `times` are those at which it was
-    reported, where there are more than `first` and `last`: the last 4, sorted.
+    reported, where there are more than `first` and `last`: the last 4, sorted. `untimed`: no
+    record of it has a possible time; the times are when it was read.
     """
 
     page: int
@@ -96,6 +97,7 @@ class BadPage(msgspec.Struct, array_like=True):
     history: bool = False
     pages: int = 1
     times: list[float] = []
+    untimed: bool = False
 
 
 class Request(msgspec.Struct, array_like=True, frozen=True, order=True):

@@ -49,7 +49,7 @@ def test_the_table_has_the_same_times_as_the_bars() -> None:
     times = ["01:00–05:00", "01:00–03:00", "03:00–03:10", "22:00–00:00"]
     assert rows[1] == ["Sun 17/18 Jun", *times, "03:00"]
     assert rows[-1] == ["Sat 30/1 Jul", *times, "03:00 failed"]
-    assert names(drawn) == ["The last 14 nights, noon to noon, times in UTC"]
+    assert names(drawn) == ["The 14 nights to 1 July 2007, noon to noon, times in UTC"]
 
 
 def test_a_night_of_23_hours_says_so_and_its_bars_keep_their_length() -> None:
@@ -151,7 +151,7 @@ def test_days_without_a_page_read_break_the_curve() -> None:
     drawn = ratio_sparkline(days((4e6, 2e5), (0.0, 0.0), (8e6, 0.0), (0.0, 5.0)), Policy())
     check_sound(drawn)
     assert shapes(drawn, "curve").count("M") == 2
-    assert "none freed (in the 7 days to 30 Jun)" in words(drawn)
+    assert "none freed (in the 7 days to 30 June 2007)" in words(drawn)
 
 
 def test_too_few_pages_are_said_to_be() -> None:

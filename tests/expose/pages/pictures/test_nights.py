@@ -278,3 +278,13 @@ def test_a_damaged_day_is_left_out() -> None:
         Day(today, 500.0, 10.0, 0, 0, 0),
     ]
     assert ratio_days(store(days=rows), MORNING)[-1][1:] == (500.0, 10.0)
+
+
+def test_a_night_without_a_record_is_told_from_one_without_maintenance() -> None:
+    heard = [(NOON - 14 * DAY, NOON - 5.5 * DAY), (NOON - 3.5 * DAY, MORNING)]
+    found = nights(store(defrag_runs=[], heard=heard), MORNING)
+    silent = [bool(night.spans["unknown"]) for night in found.nights]
+    assert silent == [night.start == NOON - 5 * DAY for night in found.nights]
+    assert not any(
+        night.spans["unknown"] for night in nights(store(defrag_runs=[]), MORNING).nights
+    )

@@ -90,7 +90,7 @@ def test_a_database_of_which_little_is_known_says_what_is_missing() -> None:
     found = made(bare, forecasts=reasons)
     check_told(found)
     assert found.why_not == {
-        "timeline": "No maintenance and no backup is known in the last 14 nights.",
+        "timeline": "No maintenance and no backup is known in the 14 nights to 1 July 2007.",
         "window_bar": "No window is configured for this database.",
         "sparkline": "Online Defrag Pages Read/sec and Pages Freed/sec are not both in the input.",
         "forecast": "Defragmentation: no pass is running. Scan: no forecast.",
@@ -117,14 +117,15 @@ def test_of_a_silent_computer_nothing_is_drawn_beyond_its_last_record() -> None:
 def test_work_that_runs_is_drawn_until_the_last_record() -> None:
     heard = NOON - 40 * HOUR
 
-    def drawn_of(history: History) -> tuple[Pictures, Pictures]:
+    def drawn_of(history: History, heard: float) -> tuple[Pictures, Pictures]:
         advice, figures = advised(history, MORNING), figured(history)
-        known = pictures(history, advice, figures, Policy(), MORNING, heard=heard)
+        told = msgspec.structs.replace(history, heard=[(NOON - 20 * DAY, heard)])
+        known = pictures(told, advice, figures, Policy(), MORNING)
         return known, pictures(history, advice, figures, Policy(), MORNING)
 
-    running, until_now = drawn_of(background())
+    running, until_now = drawn_of(background(), heard)
     assert running.timeline == made(background(unread_since=heard)).timeline != until_now.timeline
-    ended, as_before = drawn_of(exchange())
+    ended, as_before = drawn_of(exchange(), MORNING - HOUR)
     assert ended.timeline == as_before.timeline
 
 

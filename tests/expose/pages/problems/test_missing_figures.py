@@ -35,9 +35,13 @@ def with_rule(**changes: object) -> Settings:
 @pytest.mark.parametrize(
     ("change", "problem", "setting"),
     [
-        ({"log_path": None}, "log_folder_unknown", "log_path: 'L:\\SG06'"),
-        ({"mailboxes": None}, "mailboxes_unknown", "mailboxes: 800"),
-        ({"copies": [CopyOf(computer="ex02", database="x")]}, "copy_role_unknown", "role: passive"),
+        ({"log_path": None}, "log_folder_unknown", "log_path: <its folder>"),
+        ({"mailboxes": None}, "mailboxes_unknown", "mailboxes: <number>"),
+        (
+            {"copies": [CopyOf(computer="ex02", database="x")]},
+            "copy_role_unknown",
+            "role: <its role>",
+        ),
     ],
 )
 def test_a_setting_that_a_figure_waits_for_is_named(

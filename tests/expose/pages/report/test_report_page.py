@@ -122,7 +122,7 @@ def test_damage_beside_bad_pages_is_told_from_them() -> None:
     assert both.headline.startswith("3 of 3 databases have bad pages or damage: SG03 on ex02, SG06")
     assert result_sentence(both).startswith("3 databases: 3 with bad pages or damage")
     text = page(state_of(torn(), damaged())).text
-    assert "✖ damage SG06 1 report of logical corruption" in text
+    assert "✖ 1 report of logical corruption. SG06 on ex07" in text
     assert "✖ damage SG06 on ex07" in text
     assert "✖ bad pages SG03 on ex02" in text
     bad = torn()
@@ -179,7 +179,7 @@ def test_the_first_line_says_as_of_when_and_how_long_ago_that_is() -> None:
     )
     assert first.startswith("As of 25 April 2007, 2 months before this report. ")
     now = page(advised=[Advised(NOW, (), computers=["ex01"])]).text
-    assert "As of 26 June 2007, 23:20 UTC. " in now
+    assert "As of 26 June 2007 23:20 UTC. " in now
 
 
 def test_two_that_nobody_verified_are_no_zero_unverified() -> None:
@@ -371,8 +371,8 @@ def test_bad_pages_are_listed_with_number_kind_and_times() -> None:
         (99, "corrected", False),
     ]
     text = page(state_of(damaged())).text
-    assert "4711 bad checksum, not correctable 2007-06-23 23:20 2007-06-25 23:20" in text
-    assert "an old version: a write was lost; found in history" in text
+    assert "4711 checksum, not correctable 2007-06-23 23:20 2007-06-25 23:20" in text
+    assert "an old version, as a write was lost; found in history" in text
 
 
 def test_a_thousand_bad_pages_are_counted_and_the_first_listed() -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 from markupsafe import Markup
 
+from esewatch.advice.base.finding import day_text
 from esewatch.advice.history.history import History
 from esewatch.advice.judgement import Judgement
 from esewatch.config import Policy
@@ -55,15 +56,14 @@ def pictures(
     figures: DatabaseFigures,
     policy: Policy,
     now: float,
-    *,
-    heard: float | None = None,
 ) -> Pictures:
     """All of one database as of `now` (epoch seconds, finite). `history` is a whole one
     (`advice.history.history`), not its outline. `advice` is None where none is made yet. Of a
-    silent computer, and of work that runs, nothing is known beyond the last record, `heard`."""
+    silent computer, and of work that runs, nothing is known beyond the last record."""
     ends = [history.unread_since]
-    if any(run.end is None for run in (*history.defrag_runs, *history.scan_runs)):
-        ends.append(heard)
+    runs = (*history.defrag_runs, *history.scan_runs)
+    if history.heard and any(run.end is None for run in runs):
+        ends.append(history.heard[-1][1])
     if advice is not None:
         ends += [each.since for each in advice.findings if each.finding == "not_heard"]
     read = min((each for each in ends if each is not None), default=None)
@@ -85,7 +85,10 @@ def _timeline(history: History, now: float) -> Markup | str:
     found = nights(history, now)
     if any(found.any_of(kind) for kind in KINDS):
         return timeline(found)
-    return f"No maintenance and no backup is known in the last {NIGHTS} nights."
+    known = " Its log has records of each of them." if history.heard else ""
+    return (
+        f"No maintenance and no backup is known in the {NIGHTS} nights to {day_text(now)}.{known}"
+    )
 
 
 def _window_bar(history: History, advice: Judgement | None, now: float) -> Markup | str:

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from esewatch.advice.base.finding import counted, listed
+from esewatch.advice.base.finding import counted, day_text, listed
 from esewatch.advice.forecast.forecast import HORIZON, Forecast
 from esewatch.config import Policy
 from esewatch.config.calendar import CALENDAR
@@ -117,7 +117,7 @@ WORDS: dict[Kind, str] = {
     "defrag": "defragmentation",
     "scan": "scan",
     "backup": "backup",
-    "unknown": "not known",
+    "unknown": "no record",
 }
 TASKS = {"defrag": "Defragmentation", "checksum": "Scan"}
 TOP = 18
@@ -173,7 +173,7 @@ def timeline(found: Nights) -> Markup:
         )
     last = found.nights[-1]
     drawn.append(path("now", [tick(last.share(found.now), TOP + ROW * (len(rows) - 1), ROW)]))
-    title = f"The last {len(rows)} nights, noon to noon, times in {found.zone}"
+    title = f"The {len(rows)} nights to {day_text(found.now)}, noon to noon, times in {found.zone}"
     height = TOP + ROW * len(rows)
     image = picture("nights", title, height, texts, Markup("").join(drawn))
     return figure(title, image, _key(found, used), _table(found, used, zone))
@@ -233,8 +233,8 @@ def ratio_sparkline(days: Sequence[RatioDay], policy: Policy) -> Markup:
     if edges[1][0] - edges[0][0] < LINE:
         edges = [(edges[0][0], f"{low:g}–{high:g}")]
     last = known[-1][1]
-    today = " (in the last 7 days)" if last is days[-1] else f" (in the 7 days to {_day(last.end)})"
-    title = f"Pages read for each one freed: {_ratio_text(last)}{today}"
+    which = "last 7 days" if last is days[-1] else f"7 days to {day_text(last.end)}"
+    title = f"Pages read for each one freed: {_ratio_text(last)} (in the {which})"
     image = picture("ratio", title, CURVE, [labels(edges)], drawn)
     few = last.read < policy.min_pages_read
     remark = f", too few to be judged ({count(policy.min_pages_read)} are needed)" if few else ""

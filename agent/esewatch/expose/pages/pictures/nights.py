@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from esewatch.advice.base.time_at_work import two_windows
+from esewatch.advice.base.time_at_work import Stretch, two_windows
 from esewatch.advice.history.history import History
 from esewatch.advice.window.evidence import is_plausible
 from esewatch.advice.window.past_windows import backup_spans
@@ -77,12 +77,16 @@ class Nights(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def nights(history: History, now: float) -> Nights:
-    """The last 14 nights of one database as of `now` (epoch seconds)."""
+    """The last 14 nights of one database as of `now` (epoch seconds). Of a night without a record
+    of its log it is not known what ran."""
     zone = history.window.timezone if history.window is not None else "UTC"
     if not CALENDAR[0] + 2 * NIGHTS * 86400 <= now <= CALENDAR[1]:
         return Nights(zone=zone, now=now)
     noons = _noons(zoneinfo.ZoneInfo(zone), now)
     spans = spans_of(history, noons[0], noons[-1], now)
+    heard = history.heard
+    unheard = [each for each in pairwise(noons) if heard and not _holds(heard, *each)]
+    spans["unknown"] = _joined([*spans["unknown"], *unheard], noons[0], min(now, noons[-1]))
     stops = _stops(history, now)
     found: list[Night] = []
     for most in MOST_SPANS:
@@ -98,6 +102,10 @@ def nights(history: History, now: float) -> Nights:
         if sum(len(each) for night in found for each in night.spans.values()) <= MOST_IN_ALL:
             break
     return Nights(zone=zone, now=now, nights=tuple(found))
+
+
+def _holds(heard: Sequence[Stretch], start: float, end: float) -> bool:
+    return any(first < end and last >= start for first, last in heard)
 
 
 def spans_of(

@@ -1,15 +1,13 @@
-"""One honest sentence about a database: the health of its pages, and its window."""
+"""Known facts about a database in two sentences: the health of its pages, and its window."""
 
-import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from esewatch.advice.base.finding import DAMAGE_WORDS, Proof, counted
+from esewatch.advice.base.finding import VERIFIERS, Proof, day_text, latest_proof
 from esewatch.advice.history.history import History
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.window.window import WindowAdvice
-from esewatch.config.calendar import CALENDAR
-from esewatch.expose.formatting import VERIFIERS, count, duration, tidy
+from esewatch.expose.formatting import count, duration, tidy
 from esewatch.expose.pages.overview import DatabaseFigures
 
 NO_WINDOW = {
@@ -31,15 +29,15 @@ _MOST_PAGES = 2**40
 def sentence(
     figures: DatabaseFigures, advice: Judgement | None, history: History, now: float
 ) -> str:
-    """Plain text, one sentence with a full stop; dates are in UTC, with the year if not this one.
-    The number of verified pages is what the verifying scan itself counted, else it is not said."""
-    parts = [
-        *_pages(figures, advice, history, now),
+    """Plain text, a sentence about the pages and one about the window; dates are in UTC. The number
+    of verified pages is what the verifying scan itself counted, else it is not said."""
+    parts = (
+        "; ".join(_pages(figures, advice, history, now)),
         _window(figures, advice, history),
         _moved(advice),
-    ]
-    text = tidy("; ".join(part for part in parts if part))
-    return f"{text[0].upper()}{text[1:].removesuffix('.')}."
+    )
+    told = (tidy(part).removesuffix(".") for part in parts if part)
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in told)
 
 
 def no_window(model: str) -> str:
@@ -47,84 +45,54 @@ def no_window(model: str) -> str:
     return f"No window on this model: {NO_WINDOW[model]}"
 
 
-def day_text(time: float, now: float) -> str:
-    """`19 June`, with its year unless that is the year of `now`; UTC."""
-    if not CALENDAR[0] <= time <= CALENDAR[1]:
-        return "an unknown day"
-    day = datetime.fromtimestamp(time, UTC)
-    shown = f"{day.day} {day:%B}"
-    same = CALENDAR[0] <= now <= CALENDAR[1] and datetime.fromtimestamp(now, UTC).year == day.year
-    return shown if same else f"{shown} {day.year}"
-
-
 def _pages(
     figures: DatabaseFigures, advice: Judgement | None, history: History, now: float
 ) -> list[str]:
     """The known facts about its pages, the worst first."""
-    proof = max(
-        (Proof(time, by) for by, time in figures.verified.items() if math.isfinite(time)),
-        default=None,
-    )
-    bad = {kind: number for kind, number in figures.bad_pages.items() if number > 0}
-    corrected = bad.pop("corrected", 0)
-    parts = []
-    if bad:
-        parts.append(counted(sum(bad.values()), "known bad page"))
-    if corrected:
-        parts.append(counted(corrected, "corrected page"))
-    parts += [counted(each.count, *DAMAGE_WORDS[kind]) for kind, each in history.damage.items()]
+    # What is wrong with its pages is the first reason of its verdict.
+    parts = [*figures.reasons[:1]] if figures.bad_pages or history.damage else []
     said = advice.findings if advice is not None else ()
     findings = {each.finding: each.sentence for each in said}
     if "writes_at_risk" in findings:
         parts.append(f"writes at risk: {findings['writes_at_risk']}")
     if figures.behind:
         parts.append(BEHIND)
+    if figures.bad_pages:
+        return parts
+    proof = latest_proof(figures.verified)
     unheard = advice is not None and "blind" in advice.troubles
     blind = unheard or figures.behind or figures.verdict == "blind"
-    parts.append(_verified(proof, bool(bad or corrected), advice, history, now, blind=blind))
-    if not bad and proof is not None:
+    parts.append(_verified(proof, advice, history, now, blind=blind))
+    if proof is not None:
         parts.append(NONE_KNOWN if blind else "0 bad")
     return parts
 
 
 def _verified(
     proof: Proof | None,
-    is_bad: bool,
     advice: Judgement | None,
     history: History,
     now: float,
     *,
     blind: bool,
 ) -> str:
-    """Beside a known bad page no page is said to be good: only when last none was met. Where it is
-    `blind` the date of the last verification stays, the word does not (semantics.md 5a)."""
+    """The last verification: its date stays where it is `blind`, the word does not (semantics.md
+    5a)."""
     findings = {each.finding for each in advice.findings} if advice is not None else ()
     lost = advice.ledger.unknown_since if advice is not None else None
-    unknown = f"unknown since {day_text(lost, now)}: events are missing; " if lost else ""
+    unknown = f"unknown since {day_text(lost)}: events are missing; " if lost else ""
     if proof is None:
         return f"{unknown}no verification is known: nothing shows that its pages are good"
-    what = f"{day_text(proof.time, now)} by {VERIFIERS.get(proof.by, proof.by)}"
+    what = f"{day_text(proof.time)} by {VERIFIERS.get(proof.by, proof.by)}"
     seen = _pages_seen(proof, history)
     late = ""
     if "verification_overdue" in findings and advice is not None:
         deadline = advice.ledger.deadline.seconds
         late = f", {duration(now - proof.time)} ago: overdue, the deadline is {duration(deadline)}"
-    if is_bad:
-        pages = "" if seen is None else f" ({count(seen)} pages)"
-        said = f"last verified without a bad page {what}{pages}"
-        return f"{unknown}{said}{_clears_none(proof, advice)}{late}"
     every = "all pages" if seen is None else f"all {count(seen)} pages"
     if blind:
         return f"{unknown}the last verification of {every} was {what}{late}"
-    return f"{every} {'last verified' if late else 'verified'} {what}{late}"
-
-
-def _clears_none(proof: Proof, advice: Judgement | None) -> str:
-    """For a backup that is younger than the known bad pages: it reads pages and clears none."""
-    if advice is None or proof.by != "streaming_backup":
-        return ""
-    since = advice.ledger.bad_since + advice.ledger.corrected_since
-    return "" if since else ", which clears none"
+    return f"{unknown}{every} {'last verified' if late else 'verified'} {what}{late}"
 
 
 def _pages_seen(proof: Proof, history: History) -> int | None:

@@ -4,7 +4,8 @@ databases are lines for `databases` that can all be taken over together."""
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -65,6 +66,21 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(
         sorted(found.values(), key=lambda each: (not each.needs_person, each.problem, each.whose))
     )
+
+
+class ProblemGroup(NamedTuple):
+    """Problems of one cause, at several sources, computers or databases, with the first fix."""
+
+    first: Problem
+    problems: tuple[Problem, ...]
+
+
+def by_cause(problems: Iterable[Problem]) -> list[ProblemGroup]:
+    """The problems, in their order, one group for each cause."""
+    found: dict[tuple[object, ...], list[Problem]] = {}
+    for each in problems:
+        found.setdefault((each.needs_person, each.problem, each.sentence), []).append(each)
+    return [ProblemGroup(alike[0], tuple(alike)) for alike in found.values()]
 
 
 def _shown(problem: Problem) -> Problem:
@@ -143,8 +159,11 @@ class RuleSettings:
     def is_used(self, rule: DatabaseRule) -> bool:
         return self._fits[id(rule)] > 0
 
-    def setting(self, database: Database, problem: ProblemName, **changes: Any) -> str:
-        """The line that sets `changes` for this database, and for no other.
+    def setting(
+        self, database: Database, problem: ProblemName, *, unknown: str = "", **changes: Any
+    ) -> str:
+        """The line that sets `changes` for this database, and for no other. `unknown`: a key whose
+        value is to be put in the place of what stands for it.
 
         The first rule that fits wins. One of this database alone gets the keys. Otherwise the first
         problem of the database has a rule, with what a rule of several says, and further ones say
@@ -152,25 +171,25 @@ class RuleSettings:
         """
         key = (database.computer, database.database)
         rule = rule_for(self._settings, *key)
+        keys = partial(self._keys, rule, problem, changes, unknown)
         wild = rule is not None and _WILDCARDS.intersection(rule.match + (rule.computer or ""))
         if rule is not None and not wild and self._fits[id(rule)] == 1:
-            return (
-                f"{self._keys(rule, problem, changes)}   # in its rule, match: {quoted(rule.match)}"
-            )
+            return f"{keys()}   # in its rule, match: {quoted(rule.match)}"
         if not "".join(key).isprintable() or _WILDCARDS.intersection("".join(key)):
             return ""
         first = self._given.setdefault(key, problem)
         if first != problem:
-            return f"{self._keys(rule, problem, changes)}   # in the rule that {first} has for it"
+            return f"{keys()}   # in the rule that {first} has for it"
         before = f"   # before the rule with match: {quoted(rule.match)}" if rule else ""
         of = f"match: {quoted(database.database)}, computer: {quoted(database.computer)}"
-        return f"databases: [{{{of}, {self._keys(rule, problem, changes, whole=True)}}}]{before}"
+        return f"databases: [{{{of}, {keys(whole=True)}}}]{before}"
 
     def _keys(
         self,
         rule: DatabaseRule | None,
         problem: ProblemName,
         changes: dict[str, Any],
+        unknown: str,
         *,
         whole: bool = False,
     ) -> str:
@@ -180,5 +199,6 @@ class RuleSettings:
             known = rule or DatabaseRule(match="")
             policy = {**known.policy, **changes.get("policy", {})}
             changed = msgspec.structs.replace(known, **{**changes, "policy": policy})
-            self._dumped[place] = dump_keys(changed, _SHARED if whole else changes)
+            known_keys = dump_keys(changed, _SHARED if whole else changes)
+            self._dumped[place] = ", ".join(part for part in (known_keys, unknown) if part)
         return self._dumped[place]

@@ -198,7 +198,7 @@ def _device(each: Known, on: Counter[str], rules: RuleSettings) -> Problem:
         command="Get-Partition | Format-Table DriveLetter,DiskNumber"
         if on_windows(database)
         else "lsblk -o NAME,WWN,SERIAL,MOUNTPOINT",
-        setting=rules.setting(database, "device_unknown", device="lun7"),
+        setting=rules.setting(database, "device_unknown", unknown="device: <its disk>"),
         needs_person=beside,
     )
 
@@ -353,7 +353,6 @@ def of_silence(advice: Sequence[Judgement]) -> Iterator[Problem]:
             problem="computer_silent",
             computer=computer,
             sentence=found.sentence,
-            needs_person=found.severity != "info",
         )
 
 
@@ -398,7 +397,9 @@ def _roles(watched: Sequence[Known], rules: RuleSettings) -> Iterator[Problem]:
                 "copy_role_unknown",
                 "it has copies, and no event shows whether it is the active one: comparisons "
                 "across copies leave it out",
-                setting=rules.setting(each.database, "copy_role_unknown", role="passive"),
+                setting=rules.setting(
+                    each.database, "copy_role_unknown", unknown="role: <its role>"
+                ),
             )
 
 
@@ -411,7 +412,7 @@ def _log_folder(each: Known, settings: Settings, rules: RuleSettings) -> Iterato
             "log_folder_unknown",
             "the folder of its transaction logs is not known: no forecast of when their "
             "disk is full",
-            setting=rules.setting(database, "log_folder_unknown", log_path="L:\\SG06"),
+            setting=rules.setting(database, "log_folder_unknown", unknown="log_path: <its folder>"),
         )
 
 
@@ -423,7 +424,7 @@ def _mailboxes(each: Known, settings: Settings, rules: RuleSettings) -> Iterator
             database,
             "mailboxes_unknown",
             "its number of mailboxes is not known: its cache is not judged",
-            setting=rules.setting(database, "mailboxes_unknown", mailboxes=800),
+            setting=rules.setting(database, "mailboxes_unknown", unknown="mailboxes: <number>"),
             command="(Get-Mailbox -Database NAME -ResultSize Unlimited).Count",
         )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from esewatch.advice.advise import needs_a_person
+from esewatch.advice.advise import needs_a_person, without_past
 from esewatch.advice.base.finding import FindingName, counted
 from esewatch.advice.checkdb import CheckdbJudgement
 from esewatch.advice.findings.details import LoneInstance
@@ -15,7 +15,7 @@ from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.advice.judgement import Judgement
 from esewatch.advice.not_judged import never_proven, never_proven_text
 from esewatch.config import Settings
-from esewatch.expose.formatting import as_of, tidy
+from esewatch.expose.formatting import age_text, as_of, tidy
 from esewatch.expose.pages.database_page import MAX_PASSES, DatabasePage
 from esewatch.expose.pages.overview import DatabaseFigures, Overview, Summary, overview
 from esewatch.expose.pages.problems.problem import listed_names
@@ -149,6 +149,8 @@ class ReportPage(msgspec.Struct, frozen=True, kw_only=True):
     now: float
     as_of: str
     """As of when the databases are judged, and its age; empty where there is none."""
+    is_old: bool
+    """Its last record is over two days old."""
     headline: str
     remark: str
     namesakes: tuple[str, ...]
@@ -209,6 +211,7 @@ def build_report(
     of `now`. `inputs` are all paths, `unread` says which could not be read. `known`: what was
     derived of the state. `details`: the folder with a page of each, relative to the report."""
     read = _input_facts(state, inputs, unread, unreadable, remarks)
+    advised = [group._replace(advice=without_past(group.advice, now)) for group in advised]
     known = known or derived(state, settings)
     pages = DatabasePages(state, settings, advised, now, known=known, details=details)
     advice = tuple(each for group in advised for each in group.advice)
@@ -234,6 +237,7 @@ def _page(
     return ReportPage(
         now=now,
         as_of=as_of([group.time for group in advised], now),
+        is_old=bool(age_text(max([group.time for group in advised], default=now), now)),
         headline=_headline(view.databases, backups, checks),
         remark=_remark(view.databases),
         namesakes=tuple(tidy(each.sentence) for each in namesakes(state.hosts, settings)),

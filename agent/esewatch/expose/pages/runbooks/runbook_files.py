@@ -70,6 +70,8 @@ _LABEL = re.compile(r"(?:--computer \w+ )?'[a-z]:\\[^']+\.edb'")
 _SNAPSHOT_FILE = re.compile(r"/snap/\w+\.edb")
 _LOGGED_PATH = re.compile(r"(?<=eseutil /mh )\S+\.edb")
 _JSON = re.compile(r"\S+/api/v1/databases")
+_LOCAL = "http://127.0.0.1:19703"
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?", re.ASCII)
 
 
 class Subject(NamedTuple):
@@ -78,6 +80,14 @@ class Subject(NamedTuple):
     """The label."""
     path: str
     """As it was logged."""
+
+
+def addressed(markdown: str, host: str, *, secure: bool, prefix: str) -> str:
+    """The runbook with the address that its reader asked, by the Host header, for that of the
+    agent; as it is where `host` is none."""
+    scheme = "https" if secure else "http"
+    usual = _HOST.fullmatch(host) is not None
+    return markdown.replace(_LOCAL, f"{scheme}://{host}{prefix}") if usual else markdown
 
 
 def filled(markdown: str, subject: Subject) -> str:
