@@ -21,6 +21,7 @@ NAMES = (
     "scrape",
     "memory",
     "idle",
+    "snapshots",
     "cold_start",
     "kernel",
     "scan",

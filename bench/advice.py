@@ -12,13 +12,8 @@ import msgspec
 
 from bench.figure import Figure
 from bench.histories import DAY, HOUR, SETTINGS, full_state
-from esewatch.advice.history.derived import AllDerived, derived
 from esewatch.config import DatabaseRule, Settings
-from esewatch.daemon.advisor import OLD_SECONDS, Advisor
-from esewatch.daemon.publisher import PageCache
-from esewatch.expose.metrics.advice_families import advice_families
-from esewatch.expose.metrics.families import families
-from esewatch.expose.metrics.snapshot import Snapshot
+from esewatch.daemon.shown_groups import OLD_SECONDS, ShownGroups
 from esewatch.fold.state import rollups
 from esewatch.fold.state.state import Instance, State
 from esewatch.journal import Journal
@@ -26,151 +21,83 @@ from esewatch.journal import Journal
 LARGE: Final = 1000
 SMALL: Final = 50
 SNAPSHOT_SECONDS: Final = 10.0
-"""From one snapshot to the next: thirty judge 1,000 databases once in five minutes."""
-WARM_SNAPSHOTS: Final = 20
-"""So many judge 1,000 databases for the first time."""
+"""From one snapshot to the next."""
 
 
 def run() -> list[Figure]:
     """CPU, memory and what the journal writes; CPU time, so that a busy machine matters little."""
     now = (time.time() // DAY - 1) * DAY + 14 * HOUR
-    figures = [_in_five_minutes(SMALL, 0.25, now), _in_five_minutes(LARGE, 3.0, now)]
     return [
-        *figures,
-        *_snapshots(now),
-        _in_a_snapshot(now),
-        _without_news(now),
+        *_snapshots(SMALL, 0.05, now),
+        *_snapshots(LARGE, 0.5, now),
+        _with_rules(now),
         _kept(now),
         _written(now),
     ]
 
 
-def _in_five_minutes(databases: int, limit: float, now: float) -> Figure:
-    """A fleet without news: each database is judged once, what they make of each other always."""
-    state, agent = full_state(databases, now), _Publishing(SETTINGS)
-    _warm(agent, state, now)
+def _snapshots(databases: int, limit: float, now: float) -> list[Figure]:
+    """Metrics, judgements and figures of the pages: of all for the first time, and of a fleet
+    without news."""
+    state, groups = full_state(databases, now), ShownGroups()
+    begin = time.process_time()
+    _judge_all(groups, state, now)
+    first = time.process_time() - begin
     snapshots = round(OLD_SECONDS / SNAPSHOT_SECONDS)
     begin = time.process_time()
     for place in range(1, snapshots + 1):
-        agent.judge(state, now + OLD_SECONDS + place * SNAPSHOT_SECONDS)
+        groups.show(state, SETTINGS, now + OLD_SECONDS + place * SNAPSHOT_SECONDS)
     used = time.process_time() - begin
-    return Figure(
-        f"CPU of advice, {databases:,} databases",
-        100 * used / OLD_SECONDS,
-        "% of a core",
-        "under",
-        limit,
-        f"each judged once in five minutes and {snapshots} snapshots, {used:.3g} s; 512 events,"
-        f" {rollups.MAX_DAYS} days and 128 backups each",
-    )
-
-
-def _snapshots(now: float) -> list[Figure]:
-    """All that the daemon makes of a state: metrics, judgements and the status page; where every
-    database is new, and where none has news."""
-    state, agent = full_state(LARGE, now), _Publishing(SETTINGS)
-    first = agent.publish(state, now)
-    again = agent.publish(state, now + SNAPSHOT_SECONDS)
-    rules = [DatabaseRule(match=label, window="nightly") for _, label in state.databases]
-    agent = _Publishing(msgspec.structs.replace(SETTINGS, databases=rules))
-    agent.publish(state, now, judge=False)
-    ruled = agent.publish(state, now + SNAPSHOT_SECONDS, judge=False)
-    details = "metrics, advice and status page; 512 events and 128 backups each"
-    what = f"of {LARGE:,} databases"
+    history = f"512 events, {rollups.MAX_DAYS} days and 128 backups each"
     return [
-        Figure(f"CPU of the first snapshot {what}", first, "s", details=details),
-        Figure(f"CPU of a snapshot {what} without news", again, "s", details=details),
-        Figure(f"CPU of a snapshot {what} with a rule each", ruled, "s", details="without advice"),
+        Figure(
+            f"CPU of the first snapshots of {databases:,} databases",
+            1000 * first / databases,
+            "ms a database",
+            details=f"all judged, {first:.3g} s; {history}",
+        ),
+        Figure(
+            f"CPU of advice, {databases:,} databases",
+            100 * used / OLD_SECONDS,
+            "% of a core",
+            "under",
+            limit,
+            f"five minutes without news and {snapshots} snapshots, {used:.3g} s; {history}",
+        ),
     ]
 
 
-class _Publishing:
-    """What `Publisher` does for a snapshot, without a journal and without sources."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.advisor = Advisor()
-        self._settings = settings
-        self._derived: AllDerived | None = None
-
-    def judge(self, state: State, now: float) -> None:
-        judge = self.advisor.prepare(state, self._settings, now)
-        self._derived = derived(state, self._settings, self._derived, judge=judge)
-        advice_families(self.advisor.advise(state, self._settings, now))
-
-    def publish(self, state: State, now: float, *, judge: bool = True) -> float:
-        """Seconds of CPU until every database is shown with its advice."""
-        begin = time.process_time()
-        if judge:
-            self.judge(state, now)
-            while self.advisor.behind:
-                self.advisor.catch_up(state, self._settings, now, self._derived)
-        known = derived(state, self._settings, self._derived) if not judge else self._derived
-        self._derived = known
-        families(state, self._settings, now, known)
-        advice = self.advisor.latest
-        PageCache(Snapshot.of([]), state, self._settings, now, advice, before=known)
-        return time.process_time() - begin
+def _judge_all(groups: ShownGroups, state: State, now: float, of: Settings = SETTINGS) -> None:
+    groups.show(state, of, now)
+    while groups.waits:
+        groups.show(state, of, now)
+    if sum(len(each.advice) for each in groups.groups.values()) != len(state.databases):
+        raise RuntimeError("not all databases were advised")
 
 
-def _in_a_snapshot(now: float) -> Figure:
-    """Beside all other figures, while nothing is judged."""
-    state, agent = full_state(LARGE, now), _Publishing(SETTINGS)
-    _warm(agent, state, now)
-    begin = time.process_time()
-    families(state, SETTINGS, now)
-    middle = time.process_time()
-    agent.judge(state, now)
-    others, advice = middle - begin, time.process_time() - middle
-    return Figure(
-        f"a snapshot with advice beside one without, {LARGE:,} databases",
-        (others + advice) / others,
-        "x",
-        "under",
-        1.25,
-        f"no database due for advice; CPU time of the others {1000 * others:.0f} ms, of advice"
-        f" {1000 * advice:.0f}",
-    )
-
-
-def _without_news(now: float) -> Figure:
-    """Metrics of a state of which nothing has changed since the snapshot before."""
+def _with_rules(now: float) -> Figure:
     state = full_state(LARGE, now)
+    rules = [DatabaseRule(match=label, window="nightly") for _, label in state.databases]
+    settings = msgspec.structs.replace(SETTINGS, databases=rules)
     begin = time.process_time()
-    before = derived(state, SETTINGS)
-    families(state, SETTINGS, now, before)
-    middle = time.process_time()
-    families(state, SETTINGS, now, derived(state, SETTINGS, before))
-    first, again = middle - begin, time.process_time() - middle
-    return Figure(
-        f"metrics without news beside the first ones, {LARGE:,} databases",
-        again / first,
-        "x",
-        "under",
-        0.25,
-        f"512 events and 128 backups each; CPU time of the first {1000 * first:.0f} ms, without"
-        f" news {1000 * again:.0f}",
-    )
+    _judge_all(ShownGroups(), state, now, settings)
+    used = 1000 * (time.process_time() - begin) / LARGE
+    what = f"CPU of the first snapshots of {LARGE:,} databases with a rule each"
+    return Figure(what, used, "ms a database")
 
 
 def _kept(now: float) -> Figure:
     """What is remembered of the judged, as Python counts its memory."""
-    state, agent = full_state(SMALL, now), _Publishing(SETTINGS)
+    state, groups = full_state(SMALL, now), ShownGroups()
     tracemalloc.start()
     try:
-        _warm(agent, state, now)
+        _judge_all(groups, state, now)
         gc.collect()
         kept = tracemalloc.get_traced_memory()[0] / SMALL / 1000
     finally:
         tracemalloc.stop()
-    details = f"{SMALL} databases, without the state of each"
-    return Figure("memory that advice keeps of a database", kept, "KB", "under", 20, details)
-
-
-def _warm(agent: _Publishing, state: State, now: float) -> None:
-    for _ in range(WARM_SNAPSHOTS):
-        agent.judge(state, now)
-    if len(agent.advisor.latest) != len(state.databases):
-        raise RuntimeError(f"{len(agent.advisor.latest)} of {len(state.databases)} were advised")
+    details = f"{SMALL} databases with their metrics and figures, without the state of each"
+    return Figure("memory that snapshots keep of a database", kept, "KB", "under", 40, details)
 
 
 def _written(now: float) -> Figure:

@@ -33,8 +33,9 @@ timestamps; times are values, in seconds since 1970, UTC.
   reading found in old logs are also in `ese_known_bad_pages_found_in_history`.
 - A gauge from a performance counter becomes absent when its samples stop: after 15 minutes, or
   three times their interval where that is longer.
-- Watched databases have advice. It is renewed when something was logged of the database, otherwise
-  every five minutes; of more than 50 at once the others follow with the next snapshots.
+- Watched databases have advice. It is renewed when something was logged of the database, when
+  something falls due, and within five minutes where counters have grown or a forecast moves with
+  time; of more than 50 at once the others follow with the next snapshots.
   `esewatch replay` judges at each record of the log, and hourly ([replay](../replay.md)).
 - A value that belongs to an instance has the label `ese_instance`; `ese_database_info` joins it to
   the database where the instance has one.

@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import agent_health, loop, publisher
-from esewatch.daemon.advisor import Advisor
+from esewatch.daemon import loop, shown_groups
 from esewatch.daemon.agent_health import AgentHealth, rebuilt_sentence
 from esewatch.daemon.loop import Daemon
 from esewatch.fold.folder import Folder
@@ -33,7 +32,6 @@ FOLD = "ese_events_total"
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(loop, "RETRY_SECONDS", 0.001)
-    monkeypatch.setattr(agent_health, "FIRST_PAUSE", 0.001)
 
 
 def run(tmp_path: Path, *sources: Scripted) -> Daemon:
@@ -218,8 +216,8 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
     where, name = {
-        "families": (publisher, "families"),
-        "advice": (Advisor, "advise"),
+        "families": (shown_groups, "add_computers"),
+        "advice": (shown_groups, "together"),
     }[which]
     fail(monkeypatch, where, name, KeyError("odd"), *range(1, 1000))
     found = run(tmp_path, Scripted("a", [five()]))
@@ -236,7 +234,7 @@ def test_figures_that_cannot_be_made_cost_themselves_and_say_so(
     [
         ("esewatch.expose.metrics.families.add_database", "metrics"),
         ("esewatch.advice.history.derived.member_of", "metrics"),
-        ("esewatch.daemon.advisor.judge", "advice"),
+        ("esewatch.daemon.shown_groups.judge", "advice"),
         ("esewatch.expose.pages.overview._figures", "other"),
     ],
 )

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.core import Metric
 
-from esewatch.advice.history.derived import AllDerived
 from esewatch.config import DatabaseRule, LogFiles, Settings, SourceSettings
-from esewatch.daemon import loop, poller, publisher
+from esewatch.daemon import loop, poller, publisher, shown_groups
 from esewatch.daemon.loop import Daemon
 from esewatch.expose.metrics import families as metric_families
 from esewatch.expose.metrics import snapshot
+from esewatch.expose.metrics.samples import Samples
 from esewatch.fold.state.state import State
 from esewatch.journal import Journal
 from esewatch.model import (
@@ -222,7 +221,7 @@ def test_a_large_farm_is_judged_at_once_though_nothing_comes(
 ) -> None:
     paths = [f"e:\\mdb{number}\\priv.edb" for number in range(5)]
     run(tmp_path, Scripted("a", [[batch(*(event(700, 0, database=it) for it in paths))]])).close()
-    monkeypatch.setattr("esewatch.daemon.advisor.MOST", 2)
+    monkeypatch.setattr("esewatch.daemon.shown_groups.MOST", 2)
     quiet = Scripted("a", [[] for _ in range(20)])
     again = run(tmp_path, quiet)
     assert len(again.publisher.overview().advice) == len(paths)
@@ -256,19 +255,17 @@ def test_ready_is_said_when_the_figures_are_shown_and_not_before(
     known: list[Daemon] = []
     said: list[tuple[bool, bool]] = []
 
-    def families(
-        state: State, settings: Settings, now: float, facts: AllDerived, **left_out: Any
-    ) -> list[Metric]:
+    def add_computers(out: Samples, state: State, *others: Any, **more: Any) -> None:
         if known:
             said.append((bool(state.databases), known[0].publisher.ready()[0]))
-        return metric_families.families(state, settings, now, facts, **left_out)
+        metric_families.add_computers(out, state, *others, **more)
 
     class Knowing(Daemon):
         def run(self) -> None:
             known.append(self)
             super().run()
 
-    monkeypatch.setattr(publisher, "families", families)
+    monkeypatch.setattr(shown_groups, "add_computers", add_computers)
     monkeypatch.setattr(f"{__name__}.Daemon", Knowing)
     run(tmp_path, Scripted("a", [[batch(event(700, 0, 1))]])).close()
 
@@ -281,13 +278,13 @@ def test_figures_are_not_made_anew_while_nothing_comes(
 ) -> None:
     made: list[float] = []
 
-    def families(state: State, settings: Settings, now: float, known: AllDerived) -> list[Metric]:
-        made.append(now)
-        return metric_families.families(state, settings, now, known)
+    def add_computers(out: Samples, state: State, *others: Any, **more: Any) -> None:
+        made.append(len(state.databases))
+        metric_families.add_computers(out, state, *others, **more)
 
     monkeypatch.setattr("esewatch.daemon.publisher.PAUSE_SECONDS", 0.0)
     source = Scripted("a", [[batch(event(700, 0, 1))], *([batch()] for _ in range(50))])
-    monkeypatch.setattr(publisher, "families", families)
+    monkeypatch.setattr(shown_groups, "add_computers", add_computers)
     run(tmp_path, source).close()
 
     # At the start, while the first batch is read, and when all is read.
@@ -432,11 +429,11 @@ def test_a_snapshot_that_was_begun_before_a_command_does_not_replace_the_one_aft
     begun, go_on = threading.Event(), threading.Event()
     make = snapshot.Snapshot.of
 
-    def slowly(made: list[Metric], before: snapshot.Snapshot) -> snapshot.Snapshot:
+    def slowly(*parts: Any, **lines: Any) -> snapshot.Snapshot:
         if not begun.is_set():
             begun.set()
             assert go_on.wait(PATIENCE)
-        return make(made, before)
+        return make(*parts, **lines)
 
     monkeypatch.setattr(snapshot.Snapshot, "of", slowly)
     older = threading.Thread(target=found.publisher.publish)

@@ -9,12 +9,12 @@ from esewatch.daemon.publisher import (
     MAX_PAGES,
     OLDEST_SECONDS,
     PAUSE_SECONDS,
-    PageCache,
+    Pages,
     SnapshotSchedule,
 )
-from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.fold.state.state import Database, State
 from tests.expose.examples import NOW, PRIV03, example, many
+from tests.expose.pages_of import pages_of
 
 
 @pytest.fixture(name="now")
@@ -60,8 +60,8 @@ def test_snapshots_that_cost_much_are_made_seldom_in_a_stream(now: list[float]) 
     assert pace.due_in_a_stream
 
 
-def shown(state: State) -> PageCache:
-    return PageCache(Snapshot(()), state, default_settings(), NOW, ())
+def shown(state: State) -> Pages:
+    return pages_of(state, default_settings(), NOW, ())
 
 
 def test_a_page_is_made_once_and_has_the_figures_of_the_overview() -> None:

@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from esewatch.config import Settings
 from esewatch.daemon.loop import Daemon
@@ -68,12 +70,14 @@ def test_what_is_not_known_is_not_said(rate: float, left: int, words: str) -> No
     assert said(3000, 1, left, rate) == words
 
 
+def samples(found: Daemon) -> list[Sample]:
+    text = found.publisher.snapshot.render()[0].decode()
+    return [each for family in text_string_to_metric_families(text) for each in family.samples]
+
+
 def backlog(found: Daemon) -> list[float]:
     return [
-        sample.value
-        for family in found.publisher.snapshot.collect()
-        for sample in family.samples
-        if sample.name == "esewatch_source_backlog_bytes"
+        sample.value for sample in samples(found) if sample.name == "esewatch_source_backlog_bytes"
     ]
 
 
@@ -209,9 +213,9 @@ def test_databases_of_a_partition_are_shown_when_its_first_reading_is_done(
 
 def shown(daemon: Daemon) -> tuple[list[str], list[str]]:
     """Computers of databases with known bad pages, and sources, as the metrics have them."""
-    samples = [each for family in daemon.publisher.snapshot.collect() for each in family.samples]
-    pages = [each.labels["computer"] for each in samples if each.name == "ese_known_bad_pages"]
-    sources = [each.labels["source"] for each in samples if each.name == "esewatch_source_up"]
+    found = samples(daemon)
+    pages = [each.labels["computer"] for each in found if each.name == "ese_known_bad_pages"]
+    sources = [each.labels["source"] for each in found if each.name == "esewatch_source_up"]
     return sorted(set(pages)), sorted(sources)
 
 

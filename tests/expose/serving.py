@@ -12,7 +12,6 @@ from typing import NamedTuple
 from esewatch.advice.advise import advise
 from esewatch.advice.judgement import Judgement
 from esewatch.config import default_settings
-from esewatch.daemon.publisher import PageCache
 from esewatch.expose.http.app import App
 from esewatch.expose.http.connection import Limits
 from esewatch.expose.http.server import HttpServer
@@ -26,6 +25,7 @@ from esewatch.fold.commands import Acknowledged
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError
 from tests.expose.examples import NOW, example
+from tests.expose.pages_of import pages_of
 from tests.support.patience import PATIENCE
 
 
@@ -39,7 +39,7 @@ class FakeDaemon:
         self.snapshot = Snapshot.of(families(self.state, default_settings(), NOW))
         judged = advise(self.state, default_settings(), NOW) if advice is None else advice
         self.advice = tuple(judged)
-        self._shown = PageCache(self.snapshot, self.state, default_settings(), NOW, self.advice)
+        self._shown = pages_of(self.state, default_settings(), NOW, self.advice)
         self.state_of_readiness = (True, "")
         self.forgotten: list[tuple[str, str]] = []
         self.acknowledged: list[tuple[str, str, list[int]]] = []

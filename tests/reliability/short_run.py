@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from esewatch.config import LogFiles, Settings
-from esewatch.daemon import agent_health, loop
+from esewatch.daemon import loop
 from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
 from esewatch.model import EsewatchError
@@ -30,7 +30,6 @@ def without_waiting() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "POLL_SECONDS", 0.002)
         patch.setattr(loop, "RETRY_SECONDS", 0.005)
-        patch.setattr(agent_health, "FIRST_PAUSE", 0.005)
         defaults = FollowedFiles.__init__.__kwdefaults__
         assert defaults is not None
         patch.setitem(defaults, "settle_seconds", 0.05)

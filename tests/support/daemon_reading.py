@@ -26,7 +26,7 @@ Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
 def read_by_daemon(configuration: Path, now: float) -> Daemon:
-    """The agent of this configuration when it has read all that it names."""
+    """The agent of this configuration when it has read and judged all that it names."""
     settings = load(configuration)
     with (
         mock.patch.object(loop, "POLL_SECONDS", 0.001),
@@ -37,7 +37,7 @@ def read_by_daemon(configuration: Path, now: float) -> Daemon:
         thread = threading.Thread(target=daemon.run)
         thread.start()
         for _ in range(int(PATIENCE / 0.01)):
-            if daemon.publisher.ready()[0]:
+            if daemon.publisher.ready()[0] and not daemon.publisher.waits:
                 break
             thread.join(0.01)
         daemon.stop()

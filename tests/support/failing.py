@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from esewatch import journal, packing
-from esewatch.daemon import publisher
-from esewatch.daemon.advisor import Advisor
-from esewatch.expose.metrics.families import families
+from esewatch.advice.advise import together
+from esewatch.daemon import shown_groups
+from esewatch.expose.metrics.families import add_computers
 from esewatch.fold.folder import Folder
 from esewatch.journal.rows import rows_of
 from esewatch.sources.evtx.evtx_source import EvtxSource
@@ -123,8 +123,8 @@ def failing() -> Iterator[Failing]:
         (FileSet, "_place", found.wrapped("memory for a file", FileSet._place)),
         (FileSet, "_revisit", found.wrapped("memory for a file", FileSet._revisit)),
         (EvtxSource, "_plan", found.wrapped("memory for a file", EvtxSource._plan)),
-        (publisher, "families", found.wrapped("memory for figures", families)),
-        (Advisor, "advise", found.wrapped("memory for advice", Advisor.advise)),
+        (shown_groups, "add_computers", found.wrapped("memory for figures", add_computers)),
+        (shown_groups, "together", found.wrapped("memory for advice", together)),
         (journal, "rows_of", found.wrapped("memory for rows", rows_of)),
         (socket.socket, "accept", found.wrapped("accept", socket.socket.accept)),
     ]

@@ -61,7 +61,7 @@ from esewatch.advice.forecast.forecast import (
     unless_past,
     withdrawn,
 )
-from esewatch.advice.history.derived import AllDerived, Derived, Judge, derived
+from esewatch.advice.history.derived import AllDerived, Derived, derived
 from esewatch.advice.history.history import Gathering, History, as_copy, outline
 from esewatch.advice.history.ledger import (
     NO_VERIFICATION,
@@ -153,7 +153,7 @@ def judge_each(state: State, settings: Settings, moment: Callable[[str], float])
     gathering, judged = Gathering.of(state, settings), dict[DatabaseKey, Judged]()
     silent: dict[float, Silences] = {}
 
-    def take(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView]) -> None:
+    def take(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView] | None) -> None:
         if facts.tier != "ignored":
             policy, now = policy_for(settings, key[1], key[0]), moment(key[0])
             if now not in silent:
@@ -161,7 +161,7 @@ def judge_each(state: State, settings: Settings, moment: Callable[[str], float])
             held = silent[now].held(state.databases[key], now)
             judged[key] = judge(gathering.history(facts, views), policy, now, held)
 
-    known = derived(state, settings, judge=Judge(state.databases, take))
+    known = derived(state, settings, take=take)
     return Judging(known, dict(sorted(judged.items())))
 
 
@@ -196,10 +196,15 @@ def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
 
 
 def together(
-    state: State, settings: Settings, judged: Mapping[DatabaseKey, Judged], now: float
+    state: State,
+    settings: Settings,
+    judged: Mapping[DatabaseKey, Judged],
+    now: float,
+    *,
+    as_of: float | None = None,
 ) -> tuple[Judgement, ...]:
     """The advice of the databases of `state` that were `judged`, with the effects of the databases
-    on each other."""
+    on each other. `as_of`: `now` as it is told, where that is no plain number (`validity`)."""
     judged = {key: each for key, each in judged.items() if key in state.databases}
     known = {key: each.history for key, each in judged.items()}
     silent = silences(hearings(state, settings, now))
@@ -230,7 +235,9 @@ def together(
         acknowledgements(state.databases.values()),
         most_buckets((state.databases[key] for key in known), settings),
     )
-    return tuple(_one(key, judged[key], beside, now) for key in known)
+    return tuple(
+        _one(key, judged[key], beside, now, now if as_of is None else as_of) for key in known
+    )
 
 
 class _Staggered(NamedTuple):
@@ -253,7 +260,7 @@ class _Beside(NamedTuple):
     most_buckets: Mapping[tuple[str, str], int]
 
 
-def _one(key: DatabaseKey, own: Judged, beside: _Beside, now: float) -> Judgement:
+def _one(key: DatabaseKey, own: Judged, beside: _Beside, now: float, as_of: float) -> Judgement:
     state, settings = beside.state, beside.settings
     of, entry, window = own.history, beside.entries[key], beside.windows[key]
     database, owner = state.databases[key], instance_key(state.databases[key])
@@ -281,7 +288,8 @@ def _one(key: DatabaseKey, own: Judged, beside: _Beside, now: float) -> Judgemen
         window=window,
         forecasts=tuple(map(withdrawn, own.forecasts)) if silent else own.forecasts,
         ledger=entry,
-        as_of=now,
+        as_of=as_of,
+        overdue=entry.expected and entry.due is not None and now > entry.due,
         findings=findings,
         verdict=verdict(troubles, findings, unproven=bool(unproven), blind=bool(stale)),
         reasons=reasons_of(troubles, findings, unproven=unproven, stale=stale),

@@ -163,6 +163,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     tier: Tier
     model: Model
     as_of: float
+    overdue: bool = False
+    """Verified longer ago than its deadline allows, in time at work."""
     verdict: Verdict
     reasons: tuple[str, ...]
     """Reasons of the verdict, the worst first, without full stops."""
@@ -204,12 +206,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             "unproven": self.tier == "watched" and not (self.proven or asked),
         }
         return frozenset([self.verdict, *(name for name, holds in beside.items() if holds)])
-
-    @property
-    def overdue(self) -> bool:
-        """Verified longer ago than its deadline allows, in time at work."""
-        due = self.ledger.due
-        return self.ledger.expected and due is not None and self.as_of > due
 
 
 def at_first_sight(

@@ -119,6 +119,8 @@ def _replace(
     passed: float,
 ) -> bool:
     """True if what is to be stored changes."""
+    if names and known is not None and known.standing == names and not known.over:
+        return False
     now = restated(known, names, passed)
     news = is_news(known, now)
     if now.standing or now.over:

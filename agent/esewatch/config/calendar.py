@@ -17,7 +17,7 @@ from esewatch.config import DAYS, Window
 CALENDAR = (86400.0, 2.5e11)
 """Times (epoch seconds) that every calendar and time zone holds."""
 
-_DAY = datetime.timedelta(days=1)
+_DAY, _DAY_SECONDS = datetime.timedelta(days=1), 86400.0
 
 
 class Opening(NamedTuple):
@@ -41,22 +41,22 @@ def next_opening(window: Window, now: float) -> Opening:
 
 def _starts(window: Window, now: float) -> tuple[float, ...]:
     """Of the openings around `now`, in order."""
-    zone = zoneinfo.ZoneInfo(window.timezone)
-    today = datetime.datetime.fromtimestamp(now, zone).date()
-    return _starts_around(window.start, tuple(window.days), window.timezone, today)
+    return _starts_around(window.start, tuple(window.days), window.timezone, now // _DAY_SECONDS)
 
 
 @lru_cache(maxsize=4096)
 def _starts_around(
-    clock: datetime.time, weekdays: tuple[str, ...], timezone: str, today: datetime.date
+    clock: datetime.time, weekdays: tuple[str, ...], timezone: str, day: float
 ) -> tuple[float, ...]:
-    """Of the openings from two days before `today` to eight days after it.
+    """Of the openings from two days before the beginning of a day of UTC, where that falls in the
+    time zone, to nine days after it.
 
     An opening of the day before yesterday may last until now. Eight days on is the same weekday
-    again, also when today's is already over.
+    again, also when today's is already over; and where UTC has a day there may be the next.
     """
     zone = zoneinfo.ZoneInfo(timezone)
-    days = (today + offset * _DAY for offset in range(-2, 9))
+    first = datetime.datetime.fromtimestamp(day * _DAY_SECONDS, zone).date()
+    days = (first + offset * _DAY for offset in range(-2, 10))
     return tuple(
         datetime.datetime.combine(day, clock, zone).timestamp()
         for day in days

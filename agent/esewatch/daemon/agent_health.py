@@ -1,7 +1,6 @@
 """Health of the agent itself: commits of its journal, reloads, internal errors."""
 
 import logging
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, Protocol, get_args
@@ -13,7 +12,6 @@ from esewatch.expose.formatting import iso_time
 from esewatch.expose.metrics.samples import Samples
 from esewatch.expose.metrics.snapshot import commit_histogram, own_families
 from esewatch.fold.state.state import SourceState
-from esewatch.sources.process import pause
 
 Part = Literal["fold", "source", "journal", "metrics", "advice", "other"]
 """Failures of parts of the program: one that fails costs the others nothing."""
@@ -86,27 +84,20 @@ class AgentHealth:
 
 log = logging.getLogger(__name__)
 
-FIRST_PAUSE = 1.0
-"""Seconds after the first failure; each further one in a row waits twice as long."""
-
 
 class InternalErrors:
     """Counts internal errors by the part that failed, in `counts`. Each costs that part, is logged,
-    and is retried, in a row at longer and longer intervals."""
+    and is retried."""
 
     def __init__(self, counts: dict[Part, int]) -> None:
         self.counts = counts
         self._told: dict[Part, str] = {}
-        self._in_a_row: dict[Part, int] = {}
-        self._again: dict[Part, float] = {}
         self._left_out: dict[Part, dict[tuple[str, str], str]] = {}
 
     def note(self, part: Part, error: Exception) -> None:
         """Count a failure; the first of several equal ones is logged, with its traceback."""
         crash.if_short(error)
         self.counts[part] += 1
-        self._in_a_row[part] = self._in_a_row.get(part, 0) + 1
-        self._again[part] = time.monotonic() + pause(FIRST_PAUSE, self._in_a_row[part] - 1)
         reason = f"unexpected {type(error).__name__}: {error}"
         if self._told.get(part) != reason:
             self._told[part] = reason
@@ -124,9 +115,6 @@ class InternalErrors:
                 log.error("%s: without %s of %s: %s", part, key[1], key[0], reason)
                 log.debug("%s", part, exc_info=odd[key])
 
-    def waits(self, part: Part) -> bool:
-        return time.monotonic() < self._again.get(part, 0.0)
-
     @contextmanager
     def held(self, part: Part) -> Iterator[None]:
         try:
@@ -134,6 +122,4 @@ class InternalErrors:
         except Exception as error:
             self.note(part, error)
         else:
-            self._in_a_row.pop(part, None)
-            self._again.pop(part, None)
             self._told.pop(part, None)

@@ -2,21 +2,16 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from prometheus_client.core import Metric
-
 from esewatch.advice.alerts import ENDS
-from esewatch.advice.checkdb import CheckdbJudgement, judged_checks
-from esewatch.advice.findings.details import OfInstances, of_instances
-from esewatch.advice.history.derived import AllDerived, LeftOut, derived, without
+from esewatch.advice.history.derived import Derived
+from esewatch.advice.history.groups import Group, states_of
 from esewatch.advice.history.history import Gathering
 from esewatch.advice.history.surroundings import surroundings
-from esewatch.advice.judgement import Judgement
 from esewatch.advice.statements import restate
 from esewatch.config import Settings
-from esewatch.daemon.advisor import Advisor
 from esewatch.daemon.shared import (
     KeepsFolders,
     Shared,
@@ -24,12 +19,14 @@ from esewatch.daemon.shared import (
     hides_databases,
     together,
 )
+from esewatch.daemon.shown_groups import OLD_SECONDS, VIEWS, ShownGroups
 from esewatch.expose.formatting import tidy
-from esewatch.expose.metrics.advice_families import advice_families
-from esewatch.expose.metrics.families import families
+from esewatch.expose.metrics.advice_families import add_statements
+from esewatch.expose.metrics.families import add_sources
+from esewatch.expose.metrics.samples import Lines, Samples
 from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.database_page import DatabasePage, database_page
-from esewatch.expose.pages.overview import Overview, overview
+from esewatch.expose.pages.overview import Overview, assembled
 from esewatch.fold.commands import Acknowledged, acknowledge, forget
 from esewatch.fold.folder import Folder
 from esewatch.fold.state.database_state import DatabaseKey
@@ -39,47 +36,44 @@ MAX_PAGES = 32
 """Pages cached for one snapshot, at some 90 KB each where there is much history."""
 
 
-class PageCache:
-    """The figures of the snapshot `of`, and the last 32 requested pages.
+class Pages:
+    """The overview of a snapshot, and the last 32 requested pages of its databases.
 
-    `before` is what was derived for that snapshot: the state may have changed since. Databases that
-    cannot be shown are put into `left_out`.
+    `known` are the facts that it shows: the state may have changed since. `groups` are those of
+    all computers. Pages of `before` stay where their figures do.
     """
 
     def __init__(
         self,
-        of: Snapshot,
-        state: State,
+        overview: Overview,
+        known: Mapping[DatabaseKey, Derived],
         settings: Settings,
-        now: float,
-        advice: tuple[Judgement, ...],
-        *,
-        before: AllDerived | None = None,
-        left_out: LeftOut | None = None,
+        groups: Iterable[Group],
+        before: "Pages | None" = None,
     ) -> None:
-        self.of = of
-        self._settings = settings
-        known = derived(state, settings, before, left_out=left_out)
-        self._known = known.databases
-        self.overview: Overview = overview(
-            without(state, left_out or ()), settings, now, advice, known, left_out=left_out
-        )
-        self._figures = {(each.computer, each.database): each for each in self.overview.databases}
+        self.overview = overview
+        self._known, self._settings = known, settings
+        self._groups = {computer: group for group in groups for computer in group}
+        self._figures = {(each.computer, each.database): each for each in overview.databases}
         self._pages: dict[tuple[str, str], DatabasePage] = {}
+        for wanted, page in before._pages.items() if before is not None else ():
+            if page.figures is self._figures.get(wanted) and page.now > overview.now - OLD_SECONDS:
+                self._pages[wanted] = page
 
     def database(self, state: State, computer: str, database: str) -> DatabasePage | None:
         """Return the page of one database by its shown labels; None when it is not known. `state`
         is the current one: the rest of the page may be younger than its figures."""
         wanted = (computer, database)
+        entry = _entry(state, wanted)
+        figures = self._figures.get(wanted)
+        if figures is None or entry is None:
+            return None
         if wanted not in self._pages:
-            figures = self._figures.get(wanted)
-            entry = _entry(state, wanted)
-            if figures is None or entry is None:
-                return None
             if len(self._pages) >= MAX_PAGES:
                 del self._pages[next(iter(self._pages))]
+            (part,) = states_of(state, [self._groups[entry.computer]])
             self._pages[wanted] = database_page(
-                Gathering.of(state, self._settings),
+                Gathering.of(part, self._settings),
                 figures,
                 self._known[entry.computer, entry.database],
                 self.overview.now,
@@ -143,44 +137,38 @@ class Publisher:
     def __init__(self, shared: Shared, reload: Callable[[], None]) -> None:
         self._shared = shared
         self.reload = reload
-        self.snapshot = Snapshot(())
+        self.snapshot = Snapshot({})
         self.schedule = SnapshotSchedule()
-        self._advisor = Advisor()
+        self._groups = ShownGroups()
         self._publishing = threading.Lock()
         """One snapshot is made at a time, so that an older one never replaces a newer one."""
-        self._page_cache: PageCache | None = None
-        self._left_out: frozenset[DatabaseKey] = frozenset()
-        """Databases whose metrics cannot be made; the other views do not try them either."""
-        self._derived: AllDerived | None = None
-        """Values that the last snapshot derived; the next derives only what has changed since."""
+        self._pages: tuple[Snapshot, Pages] | None = None
         self._stated_at: float | None = None
         """Time of the last statement of what stands, by the monotonic clock."""
         self._waiting = True
         """The sources that there were at the start have not all been read."""
         self._ready = False
 
-    def _read_to_the_end(self) -> State:
-        """As `Shared.state`, but of a partition whose first reading is not done only the source."""
+    def _unread(self) -> set[str]:
+        """Computers of which the first reading is not done: counters are first exposed at the value
+        of a whole one (semantics.md 3)."""
         own, *kept = [folder.state for folder in self._shared.folders()]
-        shown = (
-            _only_sources(each)
-            if any(source.baseline for source in each.sources.values())
-            else each
-            for each in kept
-        )
-        return together([own, *shown])
+        unread = [each for each in kept if any(source.baseline for source in each.sources.values())]
+        if hides_databases(own):
+            unread = [own, *kept]
+        tables = (_computers(each) for each in unread)
+        return {computer for each in tables for computer in each}
 
     def publish_if_due(self, *, more: bool) -> None:
-        """Publish where a snapshot is due. `more`: more is being read."""
-        complete = False
-        if not self._shared.internal_errors.waits("advice"):
-            with self._shared.internal_errors.held("advice"), self._shared.lock:
-                state = without(self._shared.state(), self._left_out)
-                complete = self._advisor.catch_up(
-                    state, self._shared.settings, self._shared.clock(), self._derived
-                )
-        if self.schedule.due(more=more) or complete:
+        """Publish where a snapshot is due, or the last one left something to be judged. `more`:
+        more is being read."""
+        if self.schedule.due(more=more) or (self.waits and not more):
             self.publish()
+
+    @property
+    def waits(self) -> bool:
+        """True if databases are still to be judged."""
+        return self._groups.waits
 
     def publish(self) -> None:
         with self._publishing, self.schedule.making(), self._shared.internal_errors.held("other"):
@@ -189,9 +177,9 @@ class Publisher:
 
     def _make_snapshot(self) -> Snapshot:
         with self._shared.lock:
-            shown = self._families()
+            lines = self._lines()
         own = self._shared.health.everything(self._shared.clock(), self._last_set_aside())
-        return Snapshot.of([*shown, *own], self.snapshot)
+        return Snapshot.of(own, self.snapshot, lines=lines)
 
     def _last_set_aside(self) -> float | None:
         sources = self._shared.sources
@@ -199,43 +187,39 @@ class Publisher:
         times = [self._shared.journal.last_set_aside(), *kept]
         return max((each for each in times if each is not None), default=None)
 
-    def _families(self) -> list[Metric]:
-        """The families of the state and of the advice; to be called with the lock held."""
+    def _lines(self) -> list[Lines]:
+        """The lines of the state and of the advice; to be called with the lock held."""
         self._waiting = self._waiting and bool(self._shared.unread())
-        state = self._shared.state()
-        # Counters are first exposed at the value of a whole first reading (semantics.md 3).
-        hidden = hides_databases(self._shared.folder.state)
-        shown = _only_sources(state) if hidden else self._read_to_the_end()
-        now, settings, found = self._shared.clock(), self._shared.settings, list[Metric]()
-        advised = not self._shared.internal_errors.waits("advice")
-        judge = self._advisor.prepare(shown, settings, now) if advised else None
-        with self._shared.internal_errors.held("metrics"):
-            odd: LeftOut = {}
-            self._derived = derived(shown, settings, self._derived, left_out=odd, judge=judge)
-            sound = without(shown, odd)
-            found += families(sound, settings, now, self._derived, left_out=odd)
-            self._shared.internal_errors.left_out("metrics", odd)
-            shown = without(shown, odd)
-            self._left_out = frozenset(odd)
-        if advised:
-            with self._shared.internal_errors.held("advice"):
-                judged = self._advisor.advise(shown, settings, now)
-                instances = of_instances(shown, settings, now)
-                checks = judged_checks(shown, settings, now)
-                stated = self._restate(judged, instances, checks)
-                found += advice_families(judged, instances, stated, checks=checks)
-                self._shared.internal_errors.left_out("advice", self._advisor.left_out)
-        return found
+        state, settings, now = self._shared.state(), self._shared.settings, self._shared.clock()
+        news = [each for folder in self._shared.folders() for each in folder.news()]
+        try:
+            self._groups.show(state, settings, now, news, self._unread())
+        except Exception:
+            self._groups.forget()
+            raise
+        groups, out = self._groups.groups.values(), Samples()
+        self._note_errors()
+        add_sources(out, state)
+        add_statements(out, self._restate())
+        return [*(each.lines for each in groups), out.lines()]
 
-    def _restate(
-        self,
-        judged: Sequence[Judgement],
-        instances: OfInstances,
-        checks: Sequence[CheckdbJudgement],
-    ) -> State:
+    def _note_errors(self) -> None:
+        groups, errors = self._groups.groups.values(), self._shared.internal_errors
+        for part in VIEWS:
+            with errors.held(part):
+                for failed in [each.failed[part] for each in groups if part in each.failed]:
+                    raise failed
+            odd = {key: each for group in groups for key, each in group.left_out[part].items()}
+            errors.left_out(part, odd)
+
+    def _restate(self) -> State:
         """State what stands and what is over, in each folder what it knows; returns all of it."""
         now = time.monotonic()
         passed, self._stated_at = now - (self._stated_at or now), now
+        groups = self._groups.groups.values()
+        judged = [each for group in groups for each in group.advice]
+        instances = {key: told for group in groups for key, told in group.instances.items()}
+        checks = [each for group in groups for each in group.checks]
         folders = self._shared.folders()
         for folder in folders:
             state, settings = folder.state, self._shared.settings
@@ -265,16 +249,26 @@ class Publisher:
         with self._shared.lock:
             return self._now_shown().database(self._shared.state(), computer, database)
 
-    def _now_shown(self) -> PageCache:
-        if self._page_cache is None or self._page_cache.of is not self.snapshot:
-            now, advice = self._shared.clock(), self._advisor.latest
-            state, odd = without(self._shared.state(), self._left_out), LeftOut()
-            settings = self._shared.settings
-            self._page_cache = PageCache(
-                self.snapshot, state, settings, now, advice, before=self._derived, left_out=odd
+    def _now_shown(self) -> Pages:
+        if self._pages is None or self._pages[0] is not self.snapshot:
+            state, shown = self._shared.state(), self._groups.groups
+            groups, settings = shown.values(), self._shared.settings
+            figures = {
+                key: each
+                for group in groups
+                for key, each in group.figures.items()
+                if key in state.databases
+            }
+            known = {key: each for group in groups for key, each in group.known.items()}
+            advice = sorted(
+                (each for group in groups for each in group.advice),
+                key=lambda each: (each.computer, each.database),
             )
-            self._shared.internal_errors.left_out("other", odd)
-        return self._page_cache
+            now = self._shared.clock()
+            made = assembled(state, settings, now, figures, advice=tuple(advice), known=known)
+            before = self._pages[1] if self._pages is not None else None
+            self._pages = self.snapshot, Pages(made, known, settings, shown, before)
+        return self._pages[1]
 
     @property
     def external_url(self) -> str:
@@ -317,5 +311,6 @@ class Publisher:
                 source.commit_command(folder)
 
 
-def _only_sources(state: State) -> State:
-    return State(sources=state.sources)
+def _computers(state: State) -> set[str]:
+    tables = (state.channels, state.instances, state.devices, state.databases, state.sql_databases)
+    return {*state.hosts, *(computer for table in tables for computer, _ in table)}

@@ -181,12 +181,11 @@ class Shared:
             if not self.unread():
                 self.folder.end_first_reading()
             try:
-                changed = self.folder.changed
-                left = self.journal.commit(self.folder.state, changed, self.pending)
+                left = self.journal.commit(self.folder.state, self.folder.changed, self.pending)
             except JournalError:
                 self.health.commit_failures += 1
                 raise
-            self.folder.changed.clear()
+            self.folder.stored()
             self.pending.clear()
         for (kind, first, second), error in left.items():
             log.error("%s %s %s cannot be stored: its old row stays", kind, first, second)

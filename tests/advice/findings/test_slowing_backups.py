@@ -3,9 +3,7 @@
 from esewatch.advice.advise import advise
 from esewatch.advice.base.finding import Finding
 from esewatch.config import Settings
-from esewatch.daemon.publisher import PageCache
 from esewatch.expose.metrics.families import families
-from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import render_database
 from esewatch.expose.pages.report.database_pages import Advised
 from esewatch.expose.pages.report.report_page import build_report, render_report
@@ -13,6 +11,7 @@ from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.state.state import State
 from esewatch.model import Record
 from tests.expose.html import Page, assert_self_contained
+from tests.expose.pages_of import pages_of
 from tests.support.records import DAY, EPOCH, GB, HOUR, backed_up, event, folder_of
 
 
@@ -118,7 +117,7 @@ def slowing(last: float = 9) -> State:
 
 def database_page(state: State) -> Page:
     settings = Settings()
-    shown = PageCache(Snapshot(()), state, settings, NOW, tuple(advise(state, settings, NOW)))
+    shown = pages_of(state, settings, NOW, advise(state, settings, NOW))
     (figures,) = shown.overview.databases
     page = shown.database(state, figures.computer, figures.database)
     assert page is not None

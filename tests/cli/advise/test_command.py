@@ -133,7 +133,7 @@ def test_explained_every_figure_and_the_rule_is_shown(
     for line in (
         "    rule: ratio_high\n",
         "    evidence: ratio 142.9, pages read 161,280,000, freed 1,128,960, windows 28, passes 14,"
-        " days 28.5, counters cover 100%\n",
+        " days 28, counters cover 100%\n",
         "    rule: cycles\n",
         "    verified: 2007-06-20 03:21 UTC by the online scan\n",
         "    verification due 2007-06-27 03:21 UTC\n",

@@ -2,25 +2,19 @@
 
 import gzip
 import threading
-import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from prometheus_client.core import Metric
-from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as parse_openmetrics,
 )
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from esewatch.config import Settings
-from esewatch.expose.metrics import snapshot as metrics
 from esewatch.expose.metrics.families import families
-from esewatch.expose.metrics.snapshot import Snapshot
-from esewatch.fold.passes.transitions import pack
-from esewatch.fold.state.state import Database, Host, Instance, State, Transition
-from tests.support.figures import record
+from esewatch.expose.metrics.snapshot import Snapshot, commit_histogram, own_families
+from esewatch.fold.state.state import Database, Host, Instance, State
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -36,12 +30,12 @@ PROMETHEUS_3 = (
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
-def snapshot(path: str = r"e:\mdb06\priv06.edb") -> Snapshot:
+def snapshot(path: str = r"e:\mdb06\priv06.edb", before: Snapshot | None = None) -> Snapshot:
     one = Database(
         computer="ex01", database=path, path=path, process="MSExchangeIS", maintenance_seen=True
     )
     state = State(databases={("ex01", path): one})
-    return Snapshot.of(families(state, Settings(), 0.0))
+    return Snapshot.of(families(state, Settings(), 0.0), before)
 
 
 @pytest.mark.parametrize(
@@ -74,26 +68,22 @@ def test_the_format_is_the_one_the_client_prefers(accept: str, expected: str) ->
 def test_what_was_asked_before_is_ready_and_what_was_not_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rendered: list[str] = []
+    joined: list[bool] = []
+    parts = Snapshot._parts
 
-    def counting(accept: str) -> tuple[Callable[[Any], bytes], str]:
-        encode, content_type = choose_encoder(accept)
-
-        def encoded(registry: Any) -> bytes:
-            rendered.append(content_type)
-            return encode(registry)
-
-        return encoded, content_type
+    def counting(self: Snapshot, *, openmetrics: bool) -> Iterator[bytes]:
+        joined.append(openmetrics)
+        return parts(self, openmetrics=openmetrics)
 
     first = snapshot()
     first.render(PROMETHEUS_2, "gzip")
-    monkeypatch.setattr(metrics, "choose_encoder", counting)
-    second = Snapshot.of(first.collect(), first)
-    assert rendered == [OPENMETRICS]
+    monkeypatch.setattr(Snapshot, "_parts", counting)
+    second = snapshot(before=first)
+    assert joined == [True]
     assert second.render(PROMETHEUS_2, "gzip") == first.render(PROMETHEUS_2, "gzip")
-    assert rendered == [OPENMETRICS]
-    assert Snapshot.of(first.collect(), snapshot()).render() == first.render()
-    assert rendered == [OPENMETRICS, TEXT, TEXT]
+    assert joined == [True]
+    assert snapshot(before=snapshot()).render() == first.render()
+    assert joined == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -139,9 +129,14 @@ def test_equal_states_render_to_equal_bytes() -> None:
 
 
 def test_a_snapshot_is_sorted_whatever_it_was_made_of() -> None:
-    made = Snapshot.of([Metric("b", "B.", "gauge"), Metric("a", "A.", "gauge")])
+    made = families(State(hosts={"ex01": Host(computer="ex01")}), Settings(), 0.0)
+    made += own_families(commit_histogram(), proc="/nowhere")
+    lines = [{"ese_finding": b"b\n"}, {"ese_finding": b"a\n"}]
+    text = Snapshot.of(reversed(made), lines=lines).render()[0]
 
-    assert [metric.name for metric in made.collect()] == ["a", "b"]
+    names = [line.split()[2] for line in text.splitlines() if line.startswith(b"# TYPE")]
+    assert names == sorted(names)
+    assert b"# TYPE ese_finding gauge\nb\na\n" in text
 
 
 @pytest.mark.parametrize(
@@ -198,34 +193,3 @@ def test_every_free_label_may_hold_anything() -> None:
 
     read = parse_text(made.render()[0].decode("utf-8"))
     assert len([each for each in read if each.samples[0].labels]) == 3
-
-
-def _large_state(count: int) -> State:
-    state = State()
-    for number in range(count):
-        computer, path = f"ex{number % 20:02}", f"e:\\mdb{number:04}\\priv{number:04}.edb"
-        state.databases[computer, path] = Database(
-            computer=computer,
-            database=path,
-            path=path,
-            ese_instance=f"SG{number:04}",
-            process="MSExchangeIS",
-            maintenance_seen=True,
-            transitions=pack(Transition(float(at), at, 700 + at % 5) for at in range(512)),
-        )
-    return state
-
-
-@pytest.mark.slow
-def test_the_families_of_a_thousand_databases_cost_a_few_renderings_of_them() -> None:
-    state = _large_state(1000)
-    begin = time.process_time()
-    snapshot = Snapshot.of(families(state, Settings(), 0.0))
-    made = time.process_time()
-    body = snapshot.render(PROMETHEUS_3, "gzip")[0]
-    a_line = (time.process_time() - made) / len(gzip.decompress(body).splitlines())
-    # As many lines as they had while zeros of all kinds were exposed.
-    ratio = (made - begin) / (61_000 * a_line)
-
-    assert ratio < 5.0
-    record("making the families of 1,000 databases, against rendering them", f"{ratio:.1f} x")

@@ -21,13 +21,12 @@ from esewatch.advice.base.finding import (
     scan_stalled,
 )
 from esewatch.config import default_settings
-from esewatch.daemon.publisher import PageCache
-from esewatch.expose.metrics.snapshot import Snapshot
 from esewatch.expose.pages.rendering import render_database
 from esewatch.expose.pages.runbooks.runbook_files import Runbooks
 from esewatch.fold.state.database_state import DatabaseKey
 from tests.expose.examples import DAY, MBX, NOW, NTDS, example, told_of
 from tests.expose.html import Page
+from tests.expose.pages_of import pages_of as shown_pages
 from tests.situations.asking import CONFIGURATION, ask, server_room
 from tests.situations.cases import SITUATIONS
 from tests.support.farm import build
@@ -201,7 +200,7 @@ def test_nor_do_those_of_a_database_whose_maintenance_does_not_run(
         for each in advise(state, settings, NOW)
         if (each.computer, each.database) == database
     ]
-    page = PageCache(Snapshot(()), state, settings, NOW, tuple(told)).database(state, *database)
+    page = shown_pages(state, settings, NOW, told).database(state, *database)
     assert page is not None
     text = Page(render_database(page, Runbooks())).text
     assert finding.sentence in text

@@ -244,11 +244,9 @@ class Derived(NamedTuple):
     backed_up: BackedUp = NO_BACKUP
 
 
-class Judge(NamedTuple):
-    """Takes what is derived of the databases that are due, and the passes, which nothing keeps."""
-
-    due: Collection[DatabaseKey]
-    take: Callable[[DatabaseKey, Derived, Mapping[str, TaskView]], None]
+Take = Callable[[DatabaseKey, Derived, Mapping[str, TaskView] | None], None]
+"""Takes what is derived of a database, and its passes where they were derived for it: nothing keeps
+them."""
 
 
 class AllDerived(NamedTuple):
@@ -273,10 +271,10 @@ def derived(
     *,
     only: Collection[DatabaseKey] | None = None,
     left_out: LeftOut | None = None,
-    judge: Judge | None = None,
+    take: Take | None = None,
 ) -> AllDerived:
     """The facts of the databases, or of those of these keys. `before` is the result for an earlier
-    state; it saves work and changes nothing. `judge`: passes are derived once for all of them."""
+    state; it saves work and changes nothing."""
     wanted = state.databases if only is None else {key: state.databases[key] for key in only}
     known = before.databases if before is not None and before.settings is settings else {}
     rows = {key: row_of(entry) for key, entry in (state.databases if known else wanted).items()}
@@ -313,8 +311,8 @@ def derived(
                 own = "ignored" if shadow else tier(entry, settings)
                 found[key] = _facts(entry, own, copies.members[key], beside, basis, views=views)
             found[key] = found[key]._replace(backed_up=backed_up[key])
-            if judge is not None and key in judge.due:
-                judge.take(key, found[key], views or derive(entry, basis.life))
+            if take is not None:
+                take(key, found[key], views)
     return AllDerived(settings, copies, found, backups)
 
 

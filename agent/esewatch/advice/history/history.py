@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from esewatch.advice.base.time_at_work import Stretch, presence
-from esewatch.advice.history.derived import NO_BACKUP, BackedUp, Derived, Judge, derived
+from esewatch.advice.history.derived import NO_BACKUP, BackedUp, Derived, derived
 from esewatch.advice.history.ledger import NEVER, Copy, CopyFacts
 from esewatch.advice.history.passes import (
     Liveness,
@@ -41,7 +41,14 @@ from esewatch.fold.identity.owners import (
 )
 from esewatch.fold.instances.backups import Backup, completed, spans, streamed
 from esewatch.fold.instances.instances import engine_changes
-from esewatch.fold.passes.passes import ATTACHES, BROKEN_OFF, FAILS, TaskView, untimed_passes
+from esewatch.fold.passes.passes import (
+    ATTACHES,
+    BROKEN_OFF,
+    FAILS,
+    TaskView,
+    derive,
+    untimed_passes,
+)
 from esewatch.fold.passes.runs import DEFRAG, SCANS, Run, runs, torn_runs
 from esewatch.fold.passes.stops import DETACH, stops_in
 from esewatch.fold.passes.transitions import ROW_BYTES, event_ids, unpack
@@ -294,16 +301,16 @@ class Gathering(NamedTuple):
         known = members(state.databases.values(), state.instances)
         return cls(state, settings, known, channels, heard)
 
-    def history(self, facts: Derived, views: Mapping[str, TaskView]) -> History:
-        """The history of a database by its facts, and its passes by task."""
+    def history(self, facts: Derived, views: Mapping[str, TaskView] | None = None) -> History:
+        """The history of a database by its facts, and its passes where they are at hand."""
         state, told = self.state, facts.told
         entry = state.databases[facts.member.computer, facts.member.database]
+        views = views or derive(entry, facts.basis.life)
         label, beside = instance_label(entry), self.members[instance_key(entry)]
         is_moved = entry.database in beside.moved and bool(label)
         channels = self.channels.get(entry.computer, ())
         instance = state.instances.get(instance_key(entry))
-        transitions = list(unpack(entry.transitions))
-        heard = self.heard.get(entry.computer, ())
+        transitions, heard = list(unpack(entry.transitions)), self.heard.get(entry.computer, ())
         return History(
             **msgspec.structs.asdict(facts.member),
             **_of_passes(entry, views, transitions, stops_in(entry, transitions, facts.basis.life)),
@@ -333,7 +340,7 @@ class Gathering(NamedTuple):
             created=entry.created,
             last_seen=entry.last_seen,
             heard=joined(each for each in channels if each.channel in {entry.channel, ""}),
-            unread_since=_unread_since(state, entry.computer),
+            unread_since=unread_since(state, entry.computer),
             role_changes=role_changes(entry, transitions),
             restored=told.around.restored,
             restored_pages=facts.restored_pages,
@@ -359,11 +366,11 @@ def histories(state: State, settings: Settings) -> dict[DatabaseKey, History]:
     found: dict[DatabaseKey, History] = {}
     gathering = Gathering.of(state, settings)
 
-    def gather(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView]) -> None:
+    def gather(key: DatabaseKey, facts: Derived, views: Mapping[str, TaskView] | None) -> None:
         if facts.tier != "ignored":
             found[key] = gathering.history(facts, views)
 
-    derived(state, settings, judge=Judge(state.databases, gather))
+    derived(state, settings, take=gather)
     return dict(sorted(found.items()))
 
 
@@ -371,7 +378,8 @@ def _times(transitions: Sequence[Transition], events: Collection[int]) -> list[f
     return [each.time for each in transitions if each.event_id in events]
 
 
-def _unread_since(state: State, computer: str) -> float | None:
+def unread_since(state: State, computer: str) -> float | None:
+    """The last event of a computer, where a source of it is behind; None: none is."""
     host = state.hosts.get(computer)
     behind = any(
         not (source.up and source.caught_up) and computer in source.computers

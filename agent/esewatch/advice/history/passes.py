@@ -14,7 +14,7 @@ from esewatch.fold.identity.identity import family
 from esewatch.fold.passes.passes import TASKS, TaskSummary, TaskView
 from esewatch.fold.passes.runs import Run
 from esewatch.fold.state.acknowledgements import failure, up_to
-from esewatch.fold.state.rollups import DAY_SECONDS
+from esewatch.fold.state.rollups import DAY_SECONDS, HOUR_SECONDS
 from esewatch.fold.state.state import Channel, Database, Instance, Pass, Transition
 
 DAY = 86400.0
@@ -216,11 +216,13 @@ class Liveness(NamedTuple):
 def times_heard(
     channels: Iterable[Channel], instances: Iterable[Instance], last: float
 ) -> list[float]:
-    """Times of the records read of a computer's log, one an hour, sorted. Where they have no
-    numbers they are known by the hours of its instances; `last` is the last record of all."""
+    """Times of the records read of a computer's log, one an hour, sorted; of the last hour its
+    beginning, as more records of it may come. Where they have no numbers they are known by the
+    hours of its instances; `last` is the last record of all."""
     numbered = [time for each in channels if each.channel == LOG for time in each.heard]
-    hours = {end for each in instances for end in hearing.hour_ends(each.hours)}
-    return numbered or sorted({min(end, last) for end in hours})
+    ends = {end for each in instances for end in hearing.hour_ends(each.hours)}
+    times = sorted(numbered or {min(end, last) for end in ends})
+    return [*times[:-1], *(time // HOUR_SECONDS * HOUR_SECONDS for time in times[-1:])]
 
 
 def liveness(

@@ -53,6 +53,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     ran."""
     passes: int = 0
     days: float = 0.0
+    """Whole ones."""
     counter_coverage: float = 0.0
     """Share of the run time of online defragmentation in which counters were sampled."""
     missing: tuple[str, ...] = ()
@@ -191,7 +192,7 @@ class Timeline:
             pages_freed=freed,
             windows=self._windows(begin, time),
             passes=len(self.completed(time, begin)),
-            days=max(0.0, time - max(begin, history.first_seen)) / DAY_SECONDS,
+            days=max(0.0, time - max(begin, history.first_seen)) // DAY_SECONDS,
             counter_coverage=self._coverage(begin, time),
         )
         none = evidence.counter_coverage == 0.0 and evidence.pages_read == 0.0

@@ -130,7 +130,7 @@ def _late(at: RuleInput) -> RuleOutcome | None:
     waited, idle = _waited(at, history.defrag_passes, timeline.runs)
     if waited > limit:
         reason = (
-            f"Online defragmentation has not completed a pass for {span(waited)}{idle};"
+            f"Online defragmentation has not completed a pass for {span(waited)}{_without(idle)};"
             f" the limit is {span(limit)}."
         )
         # It takes at least as long as it waited so far; a low ratio may ask for more.
@@ -144,30 +144,34 @@ def _late(at: RuleInput) -> RuleOutcome | None:
     waited, idle = _waited(at, history.checksum_passes, timeline.scan_runs)
     if waited > allowed.seconds:
         reason = (
-            f"The database scan has not completed a pass for {span(waited)}{idle};"
+            f"The database scan has not completed a pass for {span(waited)}{_without(idle)};"
             f" the limit is {span(allowed.seconds)} ({allowed.reason})."
         )
         return RuleOutcome("grow", (reason,), waited / allowed.seconds)
     return None
 
 
-def _waited(at: RuleInput, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[float, str]:
-    """Seconds without a completion: since the last one, else since the first start.
+def _waited(at: RuleInput, passes: Sequence[Pass], runs: Sequence[Run]) -> tuple[float, float]:
+    """Seconds without a completion, since the last one, else since the first start; and those that
+    do not count.
 
     Of a pass whose start is not in the events the first run is: it was under way then. What was
     before a break in the evidence is not known, or of another window. Time in which
-    the task is not known to have run does not count; the words say so.
+    the task is not known to have run does not count.
     """
     ends = _up_to((p.ended for p in passes if p.outcome == "completed"), at.time)
     begun = (*(p.started for p in passes), *(run.start for run in runs))
     known = ends or _up_to(begun, at.time)
     if not known:
-        return 0.0, ""
+        return 0.0, 0.0
     since = max(known) if ends else min(known)
     since = max(since, at.timeline.last_break(at.time))
     idle = at.timeline.idle(runs, since, at.time)
-    words = f" (not counting {span(idle)} without any known run)" if idle else ""
-    return at.time - since - idle, words
+    return at.time - since - idle, idle
+
+
+def _without(idle: float) -> str:
+    return f" (not counting {span(idle)} without any known run)" if idle else ""
 
 
 def _up_to(times: Iterable[float | None], time: float) -> list[float]:

@@ -356,7 +356,7 @@ def _explained(advice: Judgement) -> Iterator[str]:
 def _figures(found: Evidence) -> str:
     return (
         f"ratio {found.shown}, pages read {found.pages_read:,.0f}, freed {found.pages_freed:,.0f},"
-        f" windows {found.windows}, passes {found.passes}, days {found.days:.1f},"
+        f" windows {found.windows}, passes {found.passes}, days {found.days:.0f},"
         f" counters cover {found.counter_coverage:.0%}"
     )
 

@@ -140,6 +140,8 @@ class App:
         self._prefix = prefix
         self._web = web
         self._runbooks = runbooks or Runbooks()
+        self._status_page: tuple[Overview, tuple[bool, str], Response] | None = None
+        """The last one that was rendered, and of what."""
         self.begin()
         self._get: dict[str, Handler] = {
             "/": self._status,
@@ -258,11 +260,14 @@ class App:
         return Response(body=body, content_type=content_type, headers=headers)
 
     def _status(self, request: Request) -> Response:
-        view = self._view.overview()
-        pages = [self._view.database(each.computer, each.database) for each in urgent(view)]
-        shown = [page for page in pages if page is not None]
-        answer = _page(render_status(view, shown, self._view.ready(), self._runbooks))
-        return _with_headers(answer, refreshing(asked(request)))
+        view, ready = self._view.overview(), self._view.ready()
+        known = self._status_page
+        if known is None or known[0] is not view or known[1] != ready:
+            pages = [self._view.database(each.computer, each.database) for each in urgent(view)]
+            shown = [page for page in pages if page is not None]
+            answer = _page(render_status(view, shown, ready, self._runbooks))
+            known = self._status_page = view, ready, answer
+        return _with_headers(known[2], refreshing(asked(request)))
 
     def _database(self, request: Request) -> Response:
         fields = asked(request)
@@ -301,7 +306,8 @@ class App:
 
     def _advice(self, _: Request) -> Response:
         view = self._view.overview()
-        advice = [advice_object(each) for each in view.advice]
+        told = (msgspec.structs.replace(each, as_of=view.now) for each in view.advice)
+        advice = [advice_object(each) for each in told]
         body = msgspec.json.encode({"time": iso_time(view.now), "advice": advice})
         return Response(body=body, content_type=JSON)
 

@@ -24,8 +24,9 @@ def advice_families(
     checks: Iterable[CheckdbJudgement] = (),
 ) -> list[Metric]:
     """Of findings those that stand, with 1, and those that are `stated` to be over, with 0."""
-    out = Samples()
-    add_advice(out, advice, instances, stated or State())
+    out, stated = Samples(), stated or State()
+    add_statements(out, stated)
+    add_advice(out, advice, instances, stated)
     add_checks(out, checks)
     return out.families()
 
@@ -36,17 +37,22 @@ def add_checks(out: Samples, checks: Iterable[CheckdbJudgement]) -> None:
         _add_findings(out, labels, standing_checks(each), 1)
 
 
-def add_advice(
-    out: Samples, advice: Iterable[Judgement], instances: OfInstances, stated: State
-) -> None:
+def add_statements(out: Samples, stated: State) -> None:
+    """Add what is over."""
     for (computer, database), known in stated.stated.items():
         labels = {"computer": printable(computer), "database": printable(database)}
         _add_findings(out, labels, map(str.split, known.over), 0)
     for key, known in stated.stated_instances.items():
         _add_findings(out, _of_instance(stated, key), map(str.split, known.over), 0)
+
+
+def add_advice(
+    out: Samples, advice: Iterable[Judgement], instances: OfInstances, known: State
+) -> None:
+    """Add what stands; `known` has the instances."""
     for key, details in instances.items():
         told = [(each.finding, each.severity) for each in details]
-        _add_findings(out, _of_instance(stated, key), told, 1)
+        _add_findings(out, _of_instance(known, key), told, 1)
     for each in advice:
         labels = {"computer": printable(each.computer), "database": printable(each.database)}
         _add_findings(out, labels, standing(each), 1)

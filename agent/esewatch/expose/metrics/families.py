@@ -102,29 +102,34 @@ def add_engine_errors(out: Samples, state: State, settings: Settings) -> None:
 GAP_SECONDS = "ese_unsampled_seconds_total"
 
 
-def families(
+def families(state: State, settings: Settings, now: float) -> list[Metric]:
+    """All families of the state at `now` (epoch seconds), fresh; equal states in equal order."""
+    out = Samples()
+    add_sources(out, state)
+    add_computers(out, state, settings, now, derived(state, settings))
+    return out.families()
+
+
+def add_computers(
+    out: Samples,
     state: State,
     settings: Settings,
     now: float,
-    known: AllDerived | None = None,
+    known: AllDerived,
     *,
     left_out: LeftOut | None = None,
-) -> list[Metric]:
-    """All families of the state at `now` (epoch seconds), fresh; equal states in equal order.
-    `known` is the result of `derived` for the same state, where it is at hand."""
-    out = Samples()
+) -> None:
+    """Add all that is of a computer: of a group of them (`advice.history.groups`), or of all."""
     add_hosts(out, state, now)
-    _add_sources(out, state)
+    _add_readings(out, state)
     for computer, last in sorted(last_records(state).items()):
         labels = {"computer": printable(computer)}
         out.add("ese_computer_last_record_timestamp_seconds", labels, last)
     add_instances(out, state, settings, now)
     add_devices(out, state, now)
-    add_databases(out, state, settings, now, known or derived(state, settings), left_out=left_out)
+    add_databases(out, state, settings, now, known, left_out=left_out)
     add_backup_jobs(out, state)
     add_sql_databases(out, state, settings)
-    out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
-    return out.families()
 
 
 def add_hosts(out: Samples, state: State, now: float) -> None:
@@ -145,11 +150,17 @@ def add_hosts(out: Samples, state: State, now: float) -> None:
             out.add("esewatch_perf_object_present", labels, int(there))
 
 
-def _add_sources(out: Samples, state: State) -> None:
-    up: dict[str, bool] = {}
-    caught_up: dict[str, bool] = {}
+def add_sources(out: Samples, state: State) -> None:
+    """Add what is of no computer."""
     for _, source in sorted(state.sources.items()):
         _add_source(out, source)
+    out.add("esewatch_databases_dropped_total", {}, state.databases_dropped)
+
+
+def _add_readings(out: Samples, state: State) -> None:
+    up: dict[str, bool] = {}
+    caught_up: dict[str, bool] = {}
+    for source in state.sources.values():
         for computer in source.computers:
             up[computer] = up.get(computer, True) and source.up
             caught_up[computer] = caught_up.get(computer, True) and source.caught_up

@@ -1,15 +1,19 @@
-"""Collects samples into families; names, types and help texts come from the catalogue."""
+"""Collects samples into families, and renders their lines; names, types and help texts come from
+the catalogue."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
+from prometheus_client.utils import floatToGoString
 
 from esewatch.expose.metrics.metric_catalogue import CATALOGUE
 
 Labels = dict[str, str]
+Lines = Mapping[str, bytes]
+"""By metric, the lines of its samples, which text and OpenMetrics have alike."""
 
 
 class Samples:
@@ -46,6 +50,26 @@ class Samples:
                 family.samples = samples
                 result.append(family)
         return result
+
+    def lines(self) -> Lines:
+        return {name: rendered(each) for name, each in self._by_name.items()}
+
+
+def rendered(samples: Iterable[Sample]) -> bytes:
+    """A line each, its labels sorted by their names."""
+    return "".join(map(_line, samples)).encode()
+
+
+def _line(sample: Sample) -> str:
+    labels = ",".join(
+        [f'{name}="{_escaped(value)}"' for name, value in sorted(sample.labels.items())]
+    )
+    number = floatToGoString(sample.value)  # type: ignore[no-untyped-call]
+    return f"{sample.name}{{{labels}}} {number}\n" if labels else f"{sample.name} {number}\n"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
 def _number(value: float | None) -> float | None:

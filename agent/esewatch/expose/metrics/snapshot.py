@@ -4,17 +4,17 @@ import gzip
 import platform
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from prometheus_client import Histogram, ProcessCollector
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.registry import Collector
 
 from esefiles import __version__
 from esefiles.pages import kernels
 from esewatch.expose.metrics.metric_catalogue import CATALOGUE
-from esewatch.expose.metrics.samples import Samples
+from esewatch.expose.metrics.samples import Lines, Samples, rendered
 
 COMMIT_DURATION = CATALOGUE["esewatch_journal_commit_duration_seconds"]
 COMMIT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -50,30 +50,39 @@ def own_families(
     return out.families()
 
 
-class Snapshot(Collector):
-    """Families at one moment and their expositions, each rendered once.
+class Snapshot:
+    """The lines of families at one moment, and their expositions, each joined once.
 
-    Expositions that the previous snapshot was asked for are rendered with it, so that a scrape does
-    not wait for them; others when first asked for. Safe to share between threads. Also a collector
-    for a prometheus_client registry.
+    Expositions that the previous snapshot was asked for are joined with it, so that a scrape does
+    not wait for them; others when first asked for. Safe to share between threads.
     """
 
-    def __init__(self, metrics: tuple[Metric, ...]) -> None:
-        self._families = metrics
+    def __init__(self, lines: Mapping[str, Sequence[bytes]]) -> None:
+        self._lines = lines
         self._rendered: dict[tuple[str, str], bytes] = {}
         self._asked: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, metrics: Iterable[Metric], before: "Snapshot | None" = None) -> "Snapshot":
-        """The snapshot of these families, sorted by name; `before` is the one it replaces."""
-        made = cls(tuple(sorted(metrics, key=lambda metric: metric.name)))
+    def of(
+        cls,
+        metrics: Iterable[Metric],
+        before: "Snapshot | None" = None,
+        *,
+        lines: Iterable[Lines] = (),
+    ) -> "Snapshot":
+        """The snapshot of these families and `lines`, which may have families in common; `before`
+        is the one it replaces."""
+        found: dict[str, list[bytes]] = {}
+        for metric in metrics:
+            found.setdefault(_BY_FAMILY[metric.name], []).append(rendered(metric.samples))
+        for part in lines:
+            for name, each in part.items():
+                found.setdefault(name, []).append(each)
+        made = cls(found)
         for form in sorted(before._asked) if before is not None else ():
             made._body(*form)
         return made
-
-    def collect(self) -> tuple[Metric, ...]:
-        return self._families
 
     def render(self, accept: str = "", accept_encoding: str = "") -> tuple[bytes, str, str]:
         """(body, content type, content encoding) for the values of a request's headers. OpenMetrics
@@ -90,9 +99,33 @@ class Snapshot(Collector):
             if encoding:
                 body = gzip.compress(self._body(media_type, ""), compresslevel=1, mtime=0)
             else:
-                body = choose_encoder(media_type)[0](self)
+                body = b"".join(self._parts(openmetrics=media_type == OPENMETRICS))
             self._rendered[media_type, encoding] = body
         return body
+
+    def _parts(self, *, openmetrics: bool) -> Iterator[bytes]:
+        for name in sorted(self._lines, key=lambda name: CATALOGUE[name].family):
+            yield _head(name, openmetrics=openmetrics)
+            yield from self._lines[name]
+        if openmetrics:
+            yield b"# EOF\n"
+
+
+_BY_FAMILY = {row.family: name for name, row in CATALOGUE.items()}
+
+
+@cache
+def _head(name: str, *, openmetrics: bool) -> bytes:
+    """Text calls a counter by its sample, OpenMetrics by its family; the latter has a unit."""
+    row = CATALOGUE[name]
+    called = row.family if openmetrics else name
+    told = row.help.replace("\\", r"\\").replace("\n", r"\n")
+    if openmetrics:
+        told = told.replace('"', r"\"")
+    head = f"# HELP {called} {told}\n# TYPE {called} {row.type}\n"
+    if openmetrics and row.unit:
+        head += f"# UNIT {called} {row.unit}\n"
+    return head.encode()
 
 
 _QUALITY = re.compile(r"q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)", re.IGNORECASE)

@@ -210,7 +210,6 @@ def overview(
     known: AllDerived | None = None,
     *,
     moments: Mapping[str, float] | None = None,
-    left_out: LeftOut | None = None,
     live: bool = True,
 ) -> Overview:
     """The figures of all databases that are not ignored, and of ignored ones with damage.
@@ -222,15 +221,27 @@ def overview(
     if advice is None:
         advice = advise(state, settings, now)
     known = known or derived(state, settings)
-    found = _all_figures(
-        state, settings, now, advice, known, moments=moments or {}, left_out=left_out
-    )
+    found = figures_of(state, settings, now, advice, known.databases, moments=moments)
+    return assembled(state, settings, now, found, advice=advice, known=known.databases, live=live)
+
+
+def assembled(
+    state: State,
+    settings: Settings,
+    now: float,
+    found: Mapping[DatabaseKey, DatabaseFigures],
+    *,
+    advice: tuple[Judgement, ...],
+    known: Mapping[DatabaseKey, Derived],
+    live: bool = True,
+) -> Overview:
+    """The overview of the databases with these figures, judgements and facts; see `overview`."""
     shown = sorted(
         (key for key, each in found.items() if each.tier != "ignored" or each.bad_pages),
         key=lambda key: _worst_first(found[key]),
     )
     databases = tuple(found[key] for key in shown)
-    facts = [Known(state.databases[key], known.databases[key]) for key in shown]
+    facts = [Known(state.databases[key], known[key]) for key in shown]
     hidden, too_long = hidden_counters(state), long_paths(state)
     return Overview(
         now=now,
@@ -261,16 +272,17 @@ def _checks(judged: Iterable[CheckdbJudgement]) -> tuple[CheckdbJudgement, ...]:
     )
 
 
-def _all_figures(
+def figures_of(
     state: State,
     settings: Settings,
     now: float,
     advice: Iterable[Judgement],
-    known: AllDerived,
+    known: Mapping[DatabaseKey, Derived],
     *,
-    moments: Mapping[str, float],
-    left_out: LeftOut | None,
+    moments: Mapping[str, float] | None = None,
+    left_out: LeftOut | None = None,
 ) -> dict[DatabaseKey, DatabaseFigures]:
+    """The figures of each database; see `overview`."""
     blind = blind_computers(state.sources.values())
     advised = {(each.computer, each.database): each for each in advice}
     beside = members(state.databases.values(), state.instances)
@@ -283,8 +295,8 @@ def _all_figures(
                 blind.get(database.computer, ""),
                 advised.get(key),
             )
-            time = moments.get(database.computer, now)
-            found[key] = _figures(database, known.databases[key], around, settings, time)
+            time = (moments or {}).get(database.computer, now)
+            found[key] = _figures(database, known[key], around, settings, time)
     return found
 
 

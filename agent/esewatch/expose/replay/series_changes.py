@@ -21,7 +21,7 @@ from esewatch.advice.findings.details import of_instances
 from esewatch.advice.history.derived import derived
 from esewatch.advice.statements import restate
 from esewatch.config import Settings
-from esewatch.expose.metrics.advice_families import add_advice, add_checks
+from esewatch.expose.metrics.advice_families import add_advice, add_checks, add_statements
 from esewatch.expose.metrics.families import (
     add_backup_jobs,
     add_databases,
@@ -354,6 +354,7 @@ class Replay:
             checks = judged_checks(seen, self.folder.settings, now)
             changed = restate(state, self.folder.settings, judged, details, passed, checks=checks)
             self.folder.changed.update(changed)
+            add_statements(out, state)
             add_advice(out, judged, details, state)
             add_checks(out, checks)
         elif table == "backup_jobs":

@@ -383,12 +383,26 @@ class Entities:
         self.state = state
         self.settings = settings
         self.changed: set[Entity] = set()
+        """Those that the journal does not have as they are."""
+        self._unshown: set[Entity] = set()
+        """Those that it has, and that no view has taken up yet."""
         self.computers = Computers(state, settings)
         self._aside: dict[tuple[str, str], Channel] = {}
         """Logs of computers without an event of ESE, the last 1,000 that were heard. By full names:
         whose the short one is to be is not known yet."""
         self._aside_power: dict[str, Power] = {}
         self._failovers_told = True  # more is known: their databases are worked out again
+
+    def stored(self) -> None:
+        """Note that the journal has what has changed."""
+        self._unshown |= self.changed
+        self.changed.clear()
+
+    def news(self) -> set[Entity]:
+        """Entities that have changed since the last call; those that are not stored come again."""
+        found = self._unshown | self.changed
+        self._unshown = set()
+        return found
 
     def _touch(self, table: str, first: str, second: str = "") -> None:
         self.changed.add((table, first, second))

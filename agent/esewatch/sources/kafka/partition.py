@@ -152,7 +152,7 @@ class Partition:
             source, file, stamp = self._changelog.next_stamp()
             positions[source] = {file: stamp}
         left = self.journal.commit(self.folder.state, self.folder.changed, positions)
-        self.folder.changed.clear()
+        self.folder.stored()
         self._pending.clear()
         for entity, error in left.items():
             log.error("%s: %s cannot be stored, its old row stays: %s", self.name, entity, error)

