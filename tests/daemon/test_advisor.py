@@ -16,7 +16,7 @@ from esewatch.daemon.advisor import MOST, OLD_SECONDS, Advisor
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes.transitions import pack
-from esewatch.fold.state.state import BadPage, Database, State, Transition
+from esewatch.fold.state.state import BadPage, Damage, Database, State, Transition
 from tests.advice.histories import NOON, passes, store
 from tests.expose.examples import DAY, NOW, PRIV03, PRIV06, SEARCH, example
 
@@ -108,6 +108,21 @@ def test_a_database_with_news_is_judged_at_once_and_alone(judged: list[tuple[str
     ]
     assert advised(found, state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
     assert sorted(judged) == [PRIV06, PRIV03]
+
+
+def test_a_database_that_its_copy_reports_of_is_judged_at_once() -> None:
+    found, settings = Advisor(), SETTINGS
+    active, passive = small(1), replace(small(1), computer="ex02")
+    state = State(databases={(each.computer, each.database): each for each in (active, passive)})
+    known = derived(state, settings, judge=found.prepare(state, settings, NOW))
+    found.advise(state, settings, NOW)
+    # 540: the two differ, and which of them is wrong is not known.
+    passive.damage["suspect"] = passive.damage_of_active["suspect"] = Damage(1, [NOW], {540})
+
+    derived(state, settings, known, judge=found.prepare(state, settings, NOW + 60))
+
+    for each in found.advise(state, settings, NOW + 60):
+        assert "copy_suspect" in {finding.finding for finding in each.findings}
 
 
 @pytest.mark.parametrize("named", [[1], []])

@@ -245,7 +245,8 @@ class Derived(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """Takes what is derived of the databases that are due, and the passes, which nothing keeps."""
+    """Takes what is derived of the databases that are due, or of which others report damage since,
+    and the passes, which nothing keeps."""
 
     due: Collection[DatabaseKey]
     take: Callable[[DatabaseKey, Derived, Mapping[str, TaskView]], None]
@@ -313,7 +314,9 @@ def derived(
                 own = "ignored" if shadow else tier(entry, settings)
                 found[key] = _facts(entry, own, copies.members[key], beside, basis, views=views)
             found[key] = found[key]._replace(backed_up=backed_up[key])
-            if judge is not None and key in judge.due:
+            # Of what its copies report nothing is in its own events.
+            news = key in known and known[key].told.damage != beside.damage
+            if judge is not None and (news or key in judge.due):
                 judge.take(key, found[key], views or derive(entry, basis.life))
     return AllDerived(settings, copies, found, backups)
 
