@@ -1,14 +1,14 @@
-"""The agent that watches an estate, in virtual time; it is killed now and then, or loses its journal."""
+"""The agent that watches an estate, in virtual time; it is killed, and loses its journal."""
 
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 from prometheus_client.core import Metric
@@ -28,17 +28,22 @@ CONFIGURATION = {
 }
 
 
-class Answer:
+class Answer(NamedTuple):
     """What it says of one database at one moment."""
 
-    def __init__(self, judgement: Judgement) -> None:
-        self.verdict: str = judgement.verdict
-        self.reasons = "; ".join(judgement.reasons)
-        self.findings = [
-            each.finding
-            for each in judgement.findings
-            if each.severity != "info" and each.finding not in INFORMATION
-        ]
+    verdict: str
+    findings: Sequence[str]
+    """Those that ask a person to do something."""
+    reasons: str = ""
+
+
+def answer(judgement: Judgement) -> Answer:
+    findings = [
+        each.finding
+        for each in judgement.findings
+        if each.severity != "info" and each.finding not in INFORMATION
+    ]
+    return Answer(judgement.verdict, findings, "; ".join(judgement.reasons))
 
 
 class Agent:
@@ -70,7 +75,7 @@ class Agent:
 
     def answers(self) -> Mapping[Key, Answer]:
         found = self._started().publisher._advisor.latest
-        return {(each.computer, each.database): Answer(each) for each in found}
+        return {(each.computer, each.database): answer(each) for each in found}
 
     def families(self) -> tuple[Metric, ...]:
         """Its metrics."""

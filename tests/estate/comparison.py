@@ -1,4 +1,4 @@
-"""Where what is told differs from what must be told: missing, false, late, too early over, twice."""
+"""What is told beside what must be told: missing, false, late, too early over, twice."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping

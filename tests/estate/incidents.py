@@ -7,7 +7,8 @@ from random import Random
 from typing import NamedTuple
 
 from tests.estate.month import END, at
-from tests.estate.servers import CLOSES, HEARD_EVERY, Home, Server
+from tests.estate.ordinary_life import CLOSES, HEARD_EVERY
+from tests.estate.servers import Home, Server
 from tests.estate.truth import BY_TIME, Key, Told
 from tests.oracle.history import DAY, HOUR
 from tests.oracle.script import Script
@@ -147,7 +148,7 @@ def blank_page(stage: Stage) -> Later | None:
 
 
 def bad_pass(stage: Stage) -> Later | None:
-    """ "721/722 with bad > 0 without page numbers (one entry "unlocated")", ended by a later scan."""
+    """ "721/722 with bad > 0 without page numbers (one entry "unlocated")", until a later scan."""
     home = stage.home("2007")
     if not home:
         return None
@@ -262,8 +263,8 @@ def hung_write(stage: Stage) -> Later | None:
 
 
 def scan_switched_off(stage: Stage) -> Later | None:
-    """ "verification overdue; only one copy verified": the largest of 7 days and 1.5 x the median of
-    what its passes took, in time at work, after the last verification."""
+    """ "verification overdue; only one copy verified": the largest of 7 days and 1.5 x the median
+    of what its passes took, in time at work, after the last verification."""
     home = stage.home("active", "2007")
     if not home:
         return None
@@ -294,11 +295,9 @@ def backup_in_window(stage: Stage) -> Later | None:
         # A night is whole when its window has closed. With the fifth one behind the last of these
         # two of seven are left.
         closes = (CLOSES - 2) * HOUR
-        begin, end = home.cut[2] + closes, home.cut[-1] + 5 * DAY
-        kind = "backup in the window"
-        return [
-            Told(kind, home.key, "backup_overlaps", "look", begin, end - 2 * HOUR, closes, DAY, True)
-        ]
+        begin, end = home.cut[2] + closes, home.cut[-1] + 5 * DAY - 2 * HOUR
+        kind, what = "backup in the window", "backup_overlaps"
+        return [Told(kind, home.key, what, "look", begin, end, closes, DAY, by_time=True)]
 
     return told
 
@@ -340,7 +339,6 @@ def silent_server(stage: Stage) -> Later | None:
             Told("silent server", home.key, "not_heard", "blind", since + 48 * HOUR,
                  server.silent[1], 6 * HOUR, by_time=True)
             for home in homes
-            if home.kind != "search"
         ]  # fmt: skip
 
     return told
@@ -367,7 +365,7 @@ def cleared_log(stage: Stage) -> Later | None:
 
 def lost_records(stage: Stage) -> Later | None:
     """ "After a gap of more than one window: ledger and cadence are "unknown since" ", in numbered
-    logs; until what is unknown is known again, by a scan that began behind it."""
+    logs; until all is proven good again."""
     found = stage.server("north") if stage.journal_lost > END else None
     if not found:
         return None
@@ -376,14 +374,24 @@ def lost_records(stage: Stage) -> Later | None:
     server.lost = (since, since + stage.rng.uniform(26, 36) * HOUR)
 
     def told() -> Sequence[Told]:
-        # What comes behind it shows it, and that comes within so many hours.
-        end = server.lost[1]
-        kept = [each for each in homes if each.kind != "search"]
-        return [
-            Told("lost records", home.key, "unknown_since", "blind", end + HEARD_EVERY,
-                 home.scanned_after(end), HEARD_EVERY)
-            for home in kept
+        # What comes behind it shows it, and that comes within so many hours. Where no window is
+        # configured one lasts half a week: "two windows, or 7 days".
+        kind, end = "lost records", server.lost[1]
+        windowed = [each for each in homes if each.kind == "2007"]
+        gone = [
+            Told(kind, home.key, "unknown_since", "blind", end + HEARD_EVERY,
+                 home.verified_after(end), HEARD_EVERY)
+            for home in windowed
         ]  # fmt: skip
+        # A pass of which a part is lost proves nothing: the next one may come too late.
+        missed = ("verification_overdue", "only_active_verified", "only_passive_verified", "")
+        late = [
+            Told(kind, home.key, each, "unverified" if each else "look", end, end, 0.0, 10 * DAY)
+            for home in homes
+            if home.partner
+            for each in missed
+        ]
+        return [*gone, *late]
 
     return told
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from tests.estate.incidents import INCIDENTS, Ack, Incident, Stage
 from tests.estate.month import END, START
-from tests.estate.servers import Home, Server, estate, live
+from tests.estate.ordinary_life import live
+from tests.estate.servers import Home, Server, estate
 from tests.estate.truth import Told, Truth
 from tests.oracle.history import Logged
 from tests.oracle.script import Draft, Script
