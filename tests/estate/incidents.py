@@ -16,6 +16,8 @@ from tests.oracle.script import Script
 Later = Callable[[], Sequence[Told]]
 """What must be told, once the month is written: some of it ends by what is logged later."""
 NONE: Sequence[Told] = ()
+AGENT: Key = ("", "")
+"""What is told of the agent itself, and of no database."""
 
 
 class Ack(NamedTuple):
@@ -391,7 +393,9 @@ def lost_records(stage: Stage) -> Later | None:
             if home.partner
             for each in missed
         ]
-        return [*gone, *late]
+        # "source down, records missed or journal set aside | warning | 1h"; until when is not said.
+        missed_at = Told("records missed", AGENT, "", "ok", end + HEARD_EVERY, end + DAY, HEARD_EVERY, math.inf)
+        return [*gone, *late, missed_at]
 
     return told
 

@@ -51,10 +51,13 @@ def _live_2007(script: Script, home: Home) -> None:
     _defragmentation(script, home)
     _scans_in_window(script, home)
     for night in range(DAYS):
-        hour = 2.0 if _backs_up_in_window(home, night) else 20.0
-        script.backup(home.place, at(night, hour), "good" if home.streaming else "shadow")
-        if home.streaming:
-            home.backups.append(at(night, hour) + 930)
+        now, next_one = (_backs_up_in_window(home, each) for each in (night, night + 1))
+        # Between the last one in the window and the next evening are more than 36 hours.
+        hours = [2.0] * now + [20.0] * (not (now and next_one))
+        for hour in hours:
+            script.backup(home.place, at(night, hour), "good" if home.streaming else "shadow")
+            if home.streaming:
+                home.backups.append(at(night, hour) + 930)
 
 
 def _backs_up_in_window(home: Home, night: int) -> bool:

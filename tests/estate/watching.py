@@ -9,6 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.estate.agent import Agent
+from tests.estate.alerts import EVERY, Scrapes
 from tests.estate.comparison import Comparison, Difference
 from tests.estate.logs import Logs
 from tests.estate.month import DAYS, END, START, at
@@ -25,12 +26,15 @@ class Watched(NamedTuple):
     differences: list[Difference]
 
 
-def watched(month: Month, seed: int, folder: Path) -> Watched:
-    """What an agent tells of a month at 30 moments, and when something begins or ends."""
+def watched(month: Month, seed: int, folder: Path, scrapes: Scrapes | None = None) -> Watched:
+    """What an agent tells of a month at 30 moments, and when something begins or ends; `scrapes`
+    are taken then, and between."""
     rng = Random(f"agent {seed}")
     logs, agent = Logs(folder / "logs"), Agent(folder)
     comparison = Comparison(month.truth)
-    moments = sorted({*_moments(month)})
+    told = {*_moments(month)}
+    between = {START + EVERY * number for number in range(int((END - START) / EVERY))}
+    moments = sorted(told | between if scrapes else told)
     kills = set(rng.sample(moments[1:], KILLS))
     deliveries = month.deliveries
     done = 0
@@ -50,6 +54,8 @@ def watched(month: Month, seed: int, folder: Path) -> Watched:
         for ack in [each for each in month.acks if each.time == now]:
             agent.acknowledge(ack.key)
             agent.read(now)
+        if scrapes:
+            scrapes.take(now, agent)
         comparison.add(now, agent.answers())
         counted = _counts(deliveries[:done])
         _same(comparison, counted, _told(agent), now)
@@ -66,6 +72,9 @@ def _moments(month: Month) -> Iterator[float]:
         times = (told.begin - 60.0, told.due + 60.0, told.end - 60.0, told.over + 60.0)
         yield from (each for each in times if START < each < END)
     yield from (each.time for each in month.acks)
+    # What was in a log before it was cleared or overwritten has been read.
+    for server in month.servers:
+        yield from (each for each in (server.cleared, server.lost[0]) if each < END)
     if month.journal_lost < END:
         yield month.journal_lost
 
