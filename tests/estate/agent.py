@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -51,6 +52,8 @@ class Agent:
 
     def __init__(self, folder: Path) -> None:
         self.now = 0.0
+        self.seconds = 0.0
+        """Of a processor, that it took."""
         self.configuration = folder / "esewatch.yml"
         sources = [
             {"type": "evtx", "path": f"{folder}/logs/*/*.evtx"},
@@ -65,6 +68,7 @@ class Agent:
     def read(self, now: float) -> None:
         """Read what there is, and publish what it makes of it."""
         self.now = now
+        begin = time.process_time()
         with self._in_virtual_time():
             daemon = self._started()
             while daemon._cycle():
@@ -72,6 +76,7 @@ class Agent:
             daemon.publisher.publish()
             while daemon.publisher._advisor.behind:
                 daemon.publisher.publish_if_due(more=False)
+        self.seconds += time.process_time() - begin
 
     def answers(self) -> Mapping[Key, Answer]:
         found = self._started().publisher._advisor.latest

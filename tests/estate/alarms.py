@@ -33,7 +33,7 @@ class Row(NamedTuple):
 BAD_PAGE = Row("EseKnownBadPage", "critical")
 ROWS = {
     "bit flip": BAD_PAGE,
-    "bit flip without scans": BAD_PAGE,
+    "flip where nobody scans": BAD_PAGE,
     "lost write": BAD_PAGE,
     "blank page": BAD_PAGE,
     "bad pass": BAD_PAGE,
@@ -50,7 +50,7 @@ ROWS = {
     "hung write": Row("EseHungIo", "warning"),
     "late scan": Row("EseVerificationOverdue", "warning", HOUR),
     "records missed": Row("EsewatchRecordsMissed", "warning", HOUR),
-    "backup in the window": Row("EseMaintenanceStopsEarly", "warning"),
+    "backup in window": Row("EseMaintenanceStopsEarly", "warning"),
     "silent server": Row("EsewatchComputerSilent", "warning", HOUR, of_computer=True),
 }
 """By kind. An incident without a row asks nobody."""
@@ -61,7 +61,7 @@ BESIDE = {
     "blank page": ("EseCorrectedPage",),
     "lost records": ("EseVerificationOverdue", "EseVerificationAtRisk"),
     # A bad page that is older than a week where a new journal begins: "once as a warning".
-    "bit flip without scans": ("EseKnownBadPage",),
+    "flip where nobody scans": ("EseKnownBadPage",),
     # A backup is missing after 36 hours, a computer is silent after 48.
     "silent server": ("EseBackupMissing",),
 }

@@ -110,7 +110,7 @@ def flip_where_nobody_scans(stage: Stage) -> Later | None:
         return None
     time = stage.time()
     stage.script.bad_page(home.place, time, 474, stage.page())
-    return lambda: _bad(home, "bit flip without scans", time, math.inf)
+    return lambda: _bad(home, "flip where nobody scans", time, math.inf)
 
 
 def corrected_flip(stage: Stage) -> Later | None:
@@ -264,7 +264,7 @@ def hung_write(stage: Stage) -> Later | None:
     return lambda: _at_risk(home, "hung write", time, done)
 
 
-def scan_switched_off(stage: Stage) -> Later | None:
+def late_scan(stage: Stage) -> Later | None:
     """ "verification overdue; only one copy verified": the largest of 7 days and 1.5 x the median
     of what its passes took, in time at work, after the last verification."""
     home = stage.home("active", "2007")
@@ -298,7 +298,7 @@ def backup_in_window(stage: Stage) -> Later | None:
         # two of seven are left.
         closes = (CLOSES - 2) * HOUR
         begin, end = home.cut[2] + closes, home.cut[-1] + 5 * DAY - 2 * HOUR
-        kind, what = "backup in the window", "backup_overlaps"
+        kind, what = "backup in window", "backup_overlaps"
         return [Told(kind, home.key, what, "look", begin, end, closes, DAY, by_time=True)]
 
     return told
@@ -394,7 +394,9 @@ def lost_records(stage: Stage) -> Later | None:
             for each in missed
         ]
         # "source down, records missed or journal set aside | warning | 1h"; until when is not said.
-        missed_at = Told("records missed", AGENT, "", "ok", end + HEARD_EVERY, end + DAY, HEARD_EVERY, math.inf)
+        missed_at = Told(
+            "records missed", AGENT, "", "ok", end + HEARD_EVERY, end + DAY, HEARD_EVERY, math.inf
+        )
         return [*gone, *late, missed_at]
 
     return told
@@ -418,7 +420,7 @@ INCIDENTS: tuple[Incident, ...] = (
     backup_in_window,
     full_log_disk,
     flip_where_nobody_scans,
-    scan_switched_off,
+    late_scan,
     overlapping_exports,
     lost_records,
     corrected_flip,

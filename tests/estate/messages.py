@@ -23,6 +23,8 @@ class Message(NamedTuple):
     time: float
     receiver: str
     group: tuple[str, ...]
+    news: bool
+    """Something fires or is over since the last one; else it repeats that."""
 
 
 class Route(NamedTuple):
@@ -71,12 +73,13 @@ def _of_group(
             if all_fired[number].when.start <= time <= all_fired[number].when.end
             and not silenced.at(number, time)
         }
-        if firing - before or before - firing or (firing and time - last >= route.repeat):
+        news = firing != before
+        if news or (firing and time - last >= route.repeat):
             if route.times and not _is_monday_morning(time):
                 continue
             before, last = firing, time
             if firing or not route.times:
-                yield Message(time, route.receiver, group)
+                yield Message(time, route.receiver, group, news)
 
 
 class _Inhibitions:

@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.estate.alarms import Alarms
+from tests.estate.alerts import Scrapes, fired
 from tests.estate.incidents import INCIDENTS
-from tests.estate.script import month
+from tests.estate.messages import messages
+from tests.estate.month import DAYS
+from tests.estate.script import Month, month
+from tests.estate.table import Raised, write_alerts, write_told
 from tests.estate.watching import watched
 from tests.support.campaign import number_of
 
@@ -25,10 +30,27 @@ def test_of_a_healthy_estate_nothing_is_told(tmp_path: Path) -> None:
 @pytest.mark.minutes
 @pytest.mark.slow
 def test_of_ten_estates_all_is_told_and_nothing_else(tmp_path: Path) -> None:
-    kinds: set[str] = set()
-    for seed in range(number_of(40, 10)):
-        found = watched(month(seed), seed, tmp_path / str(seed))
-        kinds |= {*found.month.kinds}
+    found = [watched(month(seed), seed, tmp_path / str(seed)) for seed in range(number_of(40, 10))]
 
-        assert (seed, found.differences) == (seed, [])
-    assert len(kinds) == len(INCIDENTS)
+    write_told(found)
+    assert [each.differences for each in found] == [[]] * len(found)
+    assert len({kind for each in found for kind in each.month.kinds}) == len(INCIDENTS)
+
+
+@pytest.mark.e2e
+@pytest.mark.minutes
+@pytest.mark.slow
+def test_the_alerts_of_a_month_are_those_that_must_fire_and_no_others(tmp_path: Path) -> None:
+    found = [raised(month(seed), seed, tmp_path / str(seed)) for seed in (2, 9)]
+    healthy = raised(month(0, healthy=True), 0, tmp_path / "healthy")
+
+    write_alerts([healthy, *found])
+    assert [each.differences for each in (healthy, *found)] == [[], [], []]
+    assert len(healthy.messages) <= DAYS
+
+
+def raised(of: Month, seed: int, folder: Path) -> Raised:
+    scrapes = Scrapes()
+    watched(of, seed, folder, scrapes)
+    found = fired(scrapes, folder)
+    return Raised(of, Alarms(of, found).differences(), messages(found))

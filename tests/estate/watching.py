@@ -24,6 +24,8 @@ class Watched(NamedTuple):
     month: Month
     moments: int
     differences: list[Difference]
+    seconds: float
+    """Of a processor, that the agent took."""
 
 
 def watched(month: Month, seed: int, folder: Path, scrapes: Scrapes | None = None) -> Watched:
@@ -61,7 +63,7 @@ def watched(month: Month, seed: int, folder: Path, scrapes: Scrapes | None = Non
         _same(comparison, counted, _told(agent), now)
     logs.close()
     agent.close()
-    return Watched(month, comparison.moments, comparison.done())
+    return Watched(month, comparison.moments, comparison.done(), agent.seconds)
 
 
 def _moments(month: Month) -> Iterator[float]:
