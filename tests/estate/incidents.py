@@ -394,10 +394,9 @@ def lost_records(stage: Stage) -> Later | None:
             for each in missed
         ]
         # "source down, records missed or journal set aside | warning | 1h"; until when is not said.
-        missed_at = Told(
-            "records missed", AGENT, "", "ok", end + HEARD_EVERY, end + DAY, HEARD_EVERY, math.inf
-        )
-        return [*gone, *late, missed_at]
+        shown, over = end + HEARD_EVERY, end + DAY
+        missing = Told("records missed", AGENT, "", "ok", shown, over, HEARD_EVERY, math.inf)
+        return [*gone, *late, missing]
 
     return told
 

@@ -1,4 +1,4 @@
-"""The section of docs/reliability.md about estates: how often what is told was not as it must be."""
+"""The sections of docs/reliability.md about estates: what was told and was not as it must be."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ def write_told(all_watched: Sequence[Watched]) -> None:
     took_place = Counter(kind for each in all_watched for kind in each.month.kinds)
     differences = [it for each in all_watched for it in each.differences]
     text = f"""\
-{len(all_watched)} estates with {databases} databases (Exchange 2007 with windows, current active and
-passive copies, domain controllers, AD LDS, Windows Search; two sites with equal computer names) live
-{DAYS} days of virtual time. A script says of each incident what must be told, from when to when. The
-daemon reads event logs and forwarded events; it is killed three times a month, and loses its journal in
-every second month. Its verdicts, findings and counts are compared at {moments:,} moments.
+{len(all_watched)} estates with {databases} databases (Exchange 2007 with windows, current active
+and passive copies, domain controllers, AD LDS, Windows Search; two sites with equal computer names)
+live {DAYS} days of virtual time. A script says of each incident what must be told, from when to
+when. The daemon reads event logs and forwarded events; it is killed three times a month, and loses
+its journal in every second month. Verdicts, findings and counts are compared at {moments:,} moments.
 {records:,} records; {seconds / len(all_watched):.0f} s of a processor for each estate.
 
 {_table(took_place, differences)}"""
@@ -56,12 +56,12 @@ def write_alerts(rows: Sequence[Raised]) -> None:
         for each in rows
     )
     text = f"""\
-Of {len(rows)} estates Prometheus evaluates all rules every five minutes over the month, on metrics that
-the daemon served. "Incidents" are the alerts that the script asks for, with begin and end.
+Of {len(rows)} estates Prometheus evaluates all rules every five minutes over the month, on metrics
+that the daemon served. "Incidents" are the alerts that the script asks for, with begin and end.
 
 {_table(alarms, differences)}
-Messages a day to people, by the routes, groups and inhibitions of `alerts/alertmanager`; what stands is
-repeated every 4 hours (critical) or each day until it is over: {days}.
+Messages a day to people, by the routes, groups and inhibitions of `alerts/alertmanager`; what stands
+is repeated every 4 hours (critical) or each day until it is over: {days}.
 """
     figures.record_section(ALERTS, text, COMMAND)
 

@@ -6,9 +6,9 @@ test-campaign` and `make fuzz` set it and write docs/reliability.md from it:
 
     python -m tests.support.figures FIGURES PAGE
 
-The page begins with a section that the test of an estate writes (`record_section`), and with what is
-promised, by hand. The rows of the table of faults are the marks of
-the tests (tests/support/faults.py), the seconds in it are figures.
+The page begins with sections that the tests of estates write (`record_section`), and with what is
+promised, by hand. The rows of the table of faults are the marks of the tests
+(tests/support/faults.py), the seconds in it are figures.
 """
 
 import json
