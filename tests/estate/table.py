@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tests.estate.alarms import wanted
+from tests.estate.alerting.alarms import wanted
+from tests.estate.alerting.messages import Message, by_day
 from tests.estate.comparison import ORDINARY, PARTS, Difference
-from tests.estate.messages import Message, by_day
 from tests.estate.month import DAYS
 from tests.estate.script import Month
 from tests.estate.watching import Watched
@@ -30,7 +30,8 @@ def write_told(all_watched: Sequence[Watched]) -> None:
 and passive copies, domain controllers, AD LDS, Windows Search; two sites with equal computer names)
 live {DAYS} days of virtual time. A script says of each incident what must be told, from when to
 when. The daemon reads event logs and forwarded events; it is killed three times a month, and loses
-its journal in every second month. Verdicts, findings and counts are compared at {moments:,} moments.
+its journal in every second month. Verdicts, findings and counts are compared at {moments:,}
+moments.
 {records:,} records; {seconds / len(all_watched):.0f} s of a processor for each estate.
 
 {_table(took_place, differences)}"""
@@ -60,8 +61,8 @@ Of {len(rows)} estates Prometheus evaluates all rules every five minutes over th
 that the daemon served. "Incidents" are the alerts that the script asks for, with begin and end.
 
 {_table(alarms, differences)}
-Messages a day to people, by the routes, groups and inhibitions of `alerts/alertmanager`; what stands
-is repeated every 4 hours (critical) or each day until it is over: {days}.
+Messages a day to people, by the routes, groups and inhibitions of `alerts/alertmanager`; what
+stands is repeated every 4 hours (critical) or each day until it is over: {days}.
 """
     figures.record_section(ALERTS, text, COMMAND)
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.estate.alarms import Alarms
-from tests.estate.alerts import Scrapes, fired
+from tests.estate.alerting.alarms import Alarms
+from tests.estate.alerting.messages import messages
+from tests.estate.alerting.scrapes import Scrapes, fired
 from tests.estate.incidents import INCIDENTS
-from tests.estate.messages import messages
 from tests.estate.month import DAYS
 from tests.estate.script import Month, month
 from tests.estate.table import Raised, write_alerts, write_told

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.estate.agent import Agent
-from tests.estate.alerts import EVERY, Scrapes
+from tests.estate.alerting.scrapes import EVERY, Scrapes
 from tests.estate.comparison import Comparison, Difference
 from tests.estate.logs import Logs
 from tests.estate.month import DAYS, END, START, at
