@@ -1,1 +1,1 @@
-"""A month of an estate of servers: what must be told of it, and what the product tells."""
+"""A month of an estate of servers: what must be reported of it, and what the product tells."""

@@ -1,4 +1,4 @@
-"""What is told beside what must be told: missing, false, late, too early over, twice."""
+"""What is reported beside what must be reported: missing, false, late, too early over, twice."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -31,13 +31,13 @@ class Comparison:
         self.moments = 0
         self._seen: dict[Told, list[tuple[float, bool]]] = defaultdict(list)
         self._false: set[tuple[Key, str]] = set()
-        """What is told and must not be, as of the moment before."""
+        """What is reported and must not be, as of the moment before."""
         self._of: dict[Key, list[Told]] = defaultdict(list)
         for told in truth.told:
             self._of[told.key].append(told)
 
     def add(self, now: float, answers: Mapping[Key, Answer]) -> None:
-        """What is told at one moment."""
+        """What is reported at one moment."""
         self.moments += 1
         false: set[tuple[Key, str]] = set()
         for key in sorted({*answers, *self.truth.known}):

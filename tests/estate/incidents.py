@@ -1,4 +1,4 @@
-"""What goes wrong in an estate, and beside each what must be told of it, by semantics.md alone."""
+"""What goes wrong in an estate, and beside it what must be reported, by semantics.md alone."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ from tests.oracle.history import DAY, HOUR
 from tests.oracle.script import Script
 
 Later = Callable[[], Sequence[Told]]
-"""What must be told, once the month is written: some of it ends by what is logged later."""
+"""What must be reported, once the month is written: some of it ends by what is logged later."""
 NONE: Sequence[Told] = ()
 AGENT: Key = ("", "")
-"""What is told of the agent itself, and of no database."""
+"""What is reported of the agent itself, and of no database."""
 
 
 class Ack(NamedTuple):
@@ -40,7 +40,7 @@ class Stage:
 
     def seen(self, home: Home, begin: float, days: float) -> float:
         """A person takes it as resolved so long after `begin`. A lost journal forgets that, and who
-        is told again does it again."""
+        is reported again does it again."""
         time = begin + self.rng.uniform(1, days) * DAY
         if begin < self.journal_lost < time:
             time = self.journal_lost + DAY
@@ -48,7 +48,7 @@ class Stage:
         return time
 
     def again(self, told: Sequence[Told]) -> Sequence[Told]:
-        """What was acknowledged before the journal was lost is told from then on."""
+        """What was acknowledged before the journal was lost is reported from then on."""
         lost = self.journal_lost
         later = [each._replace(begin=lost, end=math.inf) for each in told if each.end < lost]
         return [*told, *later]
@@ -275,7 +275,7 @@ def late_scan(stage: Stage) -> Later | None:
 
     def told() -> Sequence[Told]:
         # Passes follow each other within three days: 1.5 x of that is less than 7 days. Before it
-        # is over a scan that will be late may be told.
+        # is over a scan that will be late may be reported.
         begin, kind = home.verified()[-1] + 7 * DAY, "late scan"
         names = ["verification_overdue", *(["only_passive_verified"] if home.partner else [])]
         late = [Told(kind, home.key, each, "unverified", begin, by_time=True) for each in names]

@@ -143,7 +143,7 @@ def _live_active(script: Script, home: Home) -> None:
 
 
 def _live_with_partner(_: Script, home: Home) -> None:
-    """It is told with the active one."""
+    """It is reported with the active one."""
     assert home.partner
 
 

@@ -1,4 +1,4 @@
-"""The month of one seed: who lives in it, what goes wrong, and what must be told."""
+"""The month of one seed: who lives in it, what goes wrong, and what must be reported."""
 
 from bisect import bisect_left
 from collections import defaultdict

@@ -80,15 +80,15 @@ class Home:
 
 
 def estate(seed: int, *, large: bool = False) -> tuple[list[Server], list[Home]]:
-    """300 databases on 40 servers, or 24 on 8."""
+    """300 databases on 40 servers, or 24 on 10."""
     rng = Random(f"estate {seed}")
     made = _Builder(rng)
-    stores, pairs, others = (8, 4, 6) if large else (1, 1, 1)
+    stores, pairs, others = (8, 4, 6) if large else (1, 2, 1)
     for site in ("north", "south"):
         for number in range(stores):
             made.exchange_2007(f"ex{number + 1:02}", site, 10 if large else 4)
     for number in range(pairs):
-        made.pair(f"dag{number + 1}", 15 if large else 6)
+        made.pair(f"dag{number + 1}", 15 if large else 3)
     for number in range(others):
         made.directory(f"dc{number + 1}", "north")
         made.instances(f"lds{number + 1}", "south", 2)

@@ -1,4 +1,4 @@
-"""The sections of docs/reliability.md about estates: what was told and was not as it must be."""
+"""The sections of docs/reliability.md about estates: where a report was not as it must be."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def write_told(all_watched: Sequence[Watched]) -> None:
     text = f"""\
 {len(all_watched)} estates with {databases} databases (Exchange 2007 with windows, current active
 and passive copies, domain controllers, AD LDS, Windows Search; two sites with equal computer names)
-live {DAYS} days of virtual time. A script says of each incident what must be told, from when to
+live {DAYS} days of virtual time. A script says of each incident what must be reported, from when to
 when. The daemon reads event logs and forwarded events; it is killed three times a month, and loses
 its journal in every second month. Verdicts, findings and counts are compared at {moments:,}
 moments.

@@ -1,4 +1,4 @@
-"""The comparison notices each way in which what is told may be wrong."""
+"""The comparison notices each way in which what is reported may be wrong."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What the product tells of a month of an estate is what must be told, and nothing else."""
+"""What the product reports a month of an estate is what must be reported, and nothing else."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What must be told: written beside what happens, from semantics.md and from nothing else."""
+"""What must be reported: written beside what happens, from semantics.md and from nothing else."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ BY_TIME = 300.0
 
 
 class Told(NamedTuple):
-    """One thing that must be told of a database from `begin` to `end`."""
+    """One thing that must be reported of a database from `begin` to `end`."""
 
     kind: str
     """Of the incident."""
@@ -27,20 +27,20 @@ class Told(NamedTuple):
     begin: float
     end: float = math.inf
     loose_begin: float = 0.0
-    """Seconds before `begin` in which it may be told already."""
+    """Seconds before `begin` in which it may be reported already."""
     loose_end: float = 0.0
-    """Seconds after `end` in which it may be told still."""
+    """Seconds after `end` in which it may be reported still."""
     by_time: bool = False
     """No record brings it or ends it: it has five minutes."""
 
     @property
     def due(self) -> float:
-        """From then on it must be told."""
+        """From then on it must be reported."""
         return self.begin + (BY_TIME if self.by_time else 0.0)
 
     @property
     def over(self) -> float:
-        """From then on it must not be told any more."""
+        """From then on it must not be reported any more."""
         return self.end + self.loose_end + (BY_TIME if self.by_time else 0.0)
 
     def must(self, now: float) -> bool:
@@ -63,7 +63,7 @@ class Truth(NamedTuple):
         return [each for each in self.told if each.key == key]
 
     def verdicts(self, key: Key, now: float) -> set[str]:
-        """Those that may be given: the worst of what must be told, or one of what may be."""
+        """Those that may be given: the worst of what must be reported, or one of what may be."""
         told = self.of(key)
         least = worst([self.base(key, now), *(each.verdict for each in told if each.must(now))])
         may = [each.verdict for each in told if each.may(now)]

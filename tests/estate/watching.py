@@ -29,7 +29,7 @@ class Watched(NamedTuple):
 
 
 def watched(month: Month, seed: int, folder: Path, scrapes: Scrapes | None = None) -> Watched:
-    """What an agent tells of a month at 30 moments, and when something begins or ends; `scrapes`
+    """What an agent reports a month at 30 moments, and when something begins or ends; `scrapes`
     are taken then, and between."""
     rng = Random(f"agent {seed}")
     logs, agent = Logs(folder / "logs"), Agent(folder)
@@ -67,7 +67,7 @@ def watched(month: Month, seed: int, folder: Path, scrapes: Scrapes | None = Non
 
 
 def _moments(month: Month) -> Iterator[float]:
-    """One on each day; and around the begin and the end of all that must be told."""
+    """One on each day; and around the begin and the end of all that must be reported."""
     yield from (at(day, 12.0) for day in range(1, DAYS))
     yield END
     for told in month.truth.told:

@@ -55,7 +55,7 @@ ROWS = {
 }
 """By kind. An incident without a row asks nobody."""
 BESIDE = {
-    # "will miss its deadline (p90)": before it is over, and it may be told earlier.
+    # "will miss its deadline (p90)": before it is over, and it may be reported earlier.
     "late scan": ("EseVerificationAtRisk",),
     # ""patched: check hardware" warning after 905/911".
     "blank page": ("EseCorrectedPage",),

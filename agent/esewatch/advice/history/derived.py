@@ -314,11 +314,14 @@ def derived(
                 own = "ignored" if shadow else tier(entry, settings)
                 found[key] = _facts(entry, own, copies.members[key], beside, basis, views=views)
             found[key] = found[key]._replace(backed_up=backed_up[key])
-            # Of what its copies report nothing is in its own events.
-            news = key in known and known[key].told.damage != beside.damage
-            if judge is not None and (news or key in judge.due):
+            if judge and (key in judge.due or _is_news(known.get(key), beside)):
                 judge.take(key, found[key], views or derive(entry, basis.life))
     return AllDerived(settings, copies, found, backups)
+
+
+def _is_news(before: Derived | None, beside: OutsideFacts) -> bool:
+    """True if other copies report damage of it since: nothing of that is in its own events."""
+    return before is not None and before.told.damage != beside.damage
 
 
 def _facts(
