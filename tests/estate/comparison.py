@@ -66,13 +66,15 @@ class Comparison:
     def done(self) -> list[Difference]:
         """All differences, when every moment was added."""
         for told, seen in self._seen.items():
-            what = [has for _, has in seen]
-            if not any(what):
+            has = [it for _, it in seen]
+            if not any(has):
                 self._note(told.kind, "missing", told.key, told.finding, seen[0][0])
-            elif not what[0]:
+                continue
+            first = has.index(True)
+            if first:
                 self._note(told.kind, "late", told.key, told.finding, seen[0][0])
-            elif not all(what):
-                over = seen[what.index(False)][0]
+            if not all(has[first:]):
+                over = seen[has.index(False, first)][0]
                 self._note(told.kind, "early", told.key, told.finding, over)
         return self.differences
 

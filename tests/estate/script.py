@@ -39,7 +39,7 @@ class Month(NamedTuple):
 
 
 def month(seed: int, *, large: bool = False, healthy: bool = False) -> Month:
-    """The month of a seed. A small estate has a few of the incidents, a large one has all twice."""
+    """The month of a seed. A small estate has some of the incidents, a large one has all."""
     rng = Random(f"month {seed}")
     servers, homes = estate(seed, large=large)
     stage = Stage(rng, Script(rng), homes, servers)
@@ -47,7 +47,7 @@ def month(seed: int, *, large: bool = False, healthy: bool = False) -> Month:
         stage.journal_lost = stage.time(16, 25)
     turn = seed * FEW
     some = [INCIDENTS[(turn + number) % len(INCIDENTS)] for number in range(FEW)]
-    wanted: list[Incident] = [] if healthy else [*INCIDENTS, *INCIDENTS] if large else some
+    wanted: list[Incident] = [] if healthy else [*INCIDENTS] if large else some
     # What befalls a whole server comes first: there are few.
     later = [(each.__name__, each(stage)) for each in sorted(wanted, key=_of_a_server)]
     live(stage.script, servers, homes)
