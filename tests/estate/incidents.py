@@ -94,8 +94,8 @@ Incident = Callable[[Stage], Later | None]
 
 
 def bit_flip(stage: Stage) -> Later | None:
-    """ "uncorrectable ...: 905/911 for that page ..., a later complete scan with 0 bad"; one that has
-    begun before has read the page, perhaps, when it was good."""
+    """ "uncorrectable ...: 905/911 for that page ..., a later complete scan with 0 bad"; one
+    that began before it may have read the page when it was good."""
     home = stage.home("active", "passive", "2007")
     if not home:
         return None
