@@ -117,7 +117,7 @@ def test_a_database_that_its_copy_reports_of_is_judged_at_once() -> None:
     known = derived(state, settings, judge=found.prepare(state, settings, NOW))
     found.advise(state, settings, NOW)
     # 540: the two differ, and which of them is wrong is not known.
-    passive.damage["suspect"] = passive.damage_of_active["suspect"] = Damage(1, [NOW], {540})
+    passive.damage["suspect"] = passive.damage_of_active["suspect"] = Damage(1, [NOW], [540])
 
     derived(state, settings, known, judge=found.prepare(state, settings, NOW + 60))
 

@@ -18,6 +18,7 @@ from esewatch.advice.base.finding import INFORMATION
 from esewatch.advice.judgement import Judgement
 from esewatch.config.files import load
 from esewatch.daemon import loop, publisher
+from esewatch.daemon.advisor import MOST
 from esewatch.daemon.loop import Daemon
 from esewatch.journal import Journal
 from esewatch.sources.registry import build_sources
@@ -76,6 +77,9 @@ class Agent:
             daemon.publisher.publish()
             while daemon.publisher._advisor.behind:
                 daemon.publisher.publish_if_due(more=False)
+            # A snapshot judges some of the databases with news, the next ones the others.
+            for _ in range(len(daemon.publisher._advisor.latest) // MOST):
+                daemon.publisher.publish()
         self.seconds += time.process_time() - begin
 
     def answers(self) -> Mapping[Key, Answer]:

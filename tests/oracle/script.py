@@ -155,6 +155,7 @@ class Script:
         start: float,
         bad: int = 0,
         zeroing: bool = False,
+        *,
         pages: int = 0,
         work: int = 0,
     ) -> None:
@@ -176,6 +177,7 @@ class Script:
         start: float,
         run: int | None,
         bad: int = 0,
+        *,
         pages: int = 0,
     ) -> None:
         """735 where it took more than seven days, else 737; `run`: percent of the last run."""
