@@ -15,7 +15,7 @@ from esewatch.daemon.shown_groups import MOST, OLD_SECONDS, ShownGroups
 from esewatch.fold.commands import acknowledge
 from esewatch.fold.folder import Folder
 from esewatch.fold.passes.transitions import pack
-from esewatch.fold.state.state import BadPage, Database, Instance, State, Transition
+from esewatch.fold.state.state import BadPage, Damage, Database, Instance, State, Transition
 from tests.advice.histories import NOON, passes, store
 from tests.expose.examples import DAY, NOW, PRIV03, PRIV06, SEARCH, example
 
@@ -120,6 +120,18 @@ def test_a_database_with_news_is_judged_at_once_and_alone(judged: list[tuple[str
     ]
     assert advised(found, state, SETTINGS, NOW) == advise(state, SETTINGS, NOW)
     assert sorted(judged) == [PRIV06, PRIV03]
+
+
+def test_a_database_that_its_copy_reports_of_is_judged_at_once() -> None:
+    found, settings = ShownGroups(), SETTINGS
+    active, passive = small(1), replace(small(1), computer="ex02")
+    state = State(databases={(each.computer, each.database): each for each in (active, passive)})
+    advised(found, state, settings, NOW)
+    # 540: the two differ, and which of them is wrong is not known.
+    passive.damage["suspect"] = passive.damage_of_active["suspect"] = Damage(1, [NOW], [540])
+
+    for each in advised(found, state, settings, NOW + 60):
+        assert "copy_suspect" in {finding.finding for finding in each.findings}
 
 
 @pytest.mark.parametrize("named", [[1], []])

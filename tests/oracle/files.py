@@ -47,16 +47,21 @@ def write_evtx(folder: Path, events: Sequence[Logged]) -> list[Path]:
         path = folder / f"log-{len(written):04}.evtx"
         with EvtxWriter(path, channel=part[0].channel, first_record_id=first) as writer:
             for event in part:
-                writer.write(
-                    event.event_id,
-                    event.strings,
-                    provider=event.provider,
-                    time=datetime.fromtimestamp(event.time, UTC),
-                    level=LEVELS[event.level],
-                    computer=event.computer,
-                )
+                write_record(writer, event)
         written.append(path)
     return written
+
+
+def write_record(writer: EvtxWriter, event: Logged) -> None:
+    """Append it to an event log, with the number that comes next there."""
+    writer.write(
+        event.event_id,
+        event.strings,
+        provider=event.provider,
+        time=datetime.fromtimestamp(event.time, UTC),
+        level=LEVELS[event.level],
+        computer=event.computer,
+    )
 
 
 def _stretches(events: Iterable[Logged]) -> Iterable[list[Logged]]:

@@ -131,13 +131,16 @@ class Script:
         else:
             self.log(place, time, 103, "0", "[1] 0.0", "0")
 
-    def defrag_done(self, place: Place, time: float, start: float, resumed: bool) -> None:
-        """701 or 703."""
+    def defrag_done(
+        self, place: Place, time: float, start: float, resumed: bool, work: int = 0
+    ) -> None:
+        """701 or 703; `work`: the seconds that it took, else half of those that have passed."""
         rng = self.rng
         freed = str(rng.randint(900, 2400))
         if "ntds" in place.path.lower():
             freed = "0"
-        rest = [freed, date(start), str(int((time - start) / 2)), str(rng.randint(1, 9))]
+        seconds = str(work or int((time - start) / 2))
+        rest = [freed, date(start), seconds, str(rng.randint(1, 9))]
         rest += [days(start, time), str(rng.randint(1, 90))]
         if resumed and place.generation == "old" and rng.random() < 0.5:
             rest.append("73")
@@ -146,11 +149,20 @@ class Script:
         self.on(place, time, 703 if resumed else 701, *rest)
 
     def scan_done(
-        self, place: Place, time: float, start: float, bad: int = 0, zeroing: bool = False
+        self,
+        place: Place,
+        time: float,
+        start: float,
+        bad: int = 0,
+        zeroing: bool = False,
+        *,
+        pages: int = 0,
+        work: int = 0,
     ) -> None:
-        """721 or 722."""
-        pages = self.rng.randint(100_000, 6_000_000)
-        rest = [date(start), str(self.rng.randint(200, 3000)), "2", days(start, time)]
+        """721 or 722, of a database of so many pages and so many seconds of work, or of any."""
+        pages = pages or self.rng.randint(100_000, 6_000_000)
+        seconds = work or self.rng.randint(200, 3000)
+        rest = [date(start), str(seconds), "2", days(start, time)]
         if self.rng.random() < 0.15:
             rest[0] = "16.06.2007"
         rest += [str(pages), str(bad), "72682"]
@@ -159,10 +171,17 @@ class Script:
         self.on(place, time, 722 if zeroing else 721, *rest)
 
     def active_done(
-        self, place: Place, time: float, start: float, run: int | None, bad: int = 0
+        self,
+        place: Place,
+        time: float,
+        start: float,
+        run: int | None,
+        bad: int = 0,
+        *,
+        pages: int = 0,
     ) -> None:
         """735 where it took more than seven days, else 737; `run`: percent of the last run."""
-        pages = self.rng.randint(50_000, 900_000)
+        pages = pages or self.rng.randint(50_000, 900_000)
         statistics = "-, -" if run is None else f"{pages * run // 100 - 1}, {bad}"
         wall = str(int(time - start))
         free = ["812", "41000", "1200", "9000"]
@@ -173,9 +192,11 @@ class Script:
         else:
             self.on(place, time, 737, stamp(start), wall, str(pages), statistics, *free)
 
-    def passive_done(self, place: Place, time: float, start: float, run: int | None) -> None:
+    def passive_done(
+        self, place: Place, time: float, start: float, run: int | None, pages: int = 0
+    ) -> None:
         """732."""
-        pages = self.rng.randint(50_000, 900_000)
+        pages = pages or self.rng.randint(50_000, 900_000)
         statistics = "-, -" if run is None else f"{pages * run // 100 - 1}, 0"
         rest = [stamp(start), str(int(time - start)), days(start, time), str(pages), statistics]
         self.on(place, time, 732, *rest)

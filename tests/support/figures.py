@@ -6,8 +6,9 @@ test-campaign` and `make fuzz` set it and write docs/reliability.md from it:
 
     python -m tests.support.figures FIGURES PAGE
 
-The page begins with what is promised, by hand. The rows of the table of faults are the marks of
-the tests (tests/support/faults.py), the seconds in it are figures.
+The page begins with sections that the tests of estates write (`record_section`), and with what is
+promised, by hand. The rows of the table of faults are the marks of the tests
+(tests/support/faults.py), the seconds in it are figures.
 """
 
 import json
@@ -83,6 +84,12 @@ def version() -> str:
     ).stdout.strip()
 
 
+def record_section(heading: str, text: str, command: str = "make test-slow") -> None:
+    """Note the text of a section of the page, which has the heading already."""
+    measured = f"Measured by `{command}`, {datetime.now(UTC):%Y-%m-%d}, {version()}."
+    append(json.dumps({"section": heading, "text": f"\n{text}\n{measured}\n\n"}))
+
+
 def append(line: str) -> None:
     """Add a line to the file of figures, if one is asked for."""
     path = os.environ.get(VARIABLE)
@@ -110,7 +117,7 @@ def page(figures: Path, old: str) -> str:
     """
     found = [json.loads(text) for text in figures.read_text(encoding="utf-8").splitlines()]
     before, heading, rest = old.partition("## Faults\n")
-    promised = before if heading else ""
+    promised = _with_sections(before if heading else "", found)
     faults, _, tried = rest.partition("## Figures\n")
     lines = _rows(tried)
     for row in found:
@@ -120,6 +127,17 @@ def page(figures: Path, old: str) -> str:
     rows = {_key(line): line for line in lines}
     table = "".join(f"{rows[key]}\n" for key in sorted(rows))
     return promised + INTRODUCTION + _faults(found, faults) + FIGURES + table
+
+
+def _with_sections(promised: str, found: list[dict[str, Any]]) -> str:
+    """The part by hand, with the sections in it that a test wrote."""
+    for row in found:
+        if "section" in row:
+            heading = f"## {row['section']}\n"
+            before, there, rest = promised.partition(heading)
+            after = rest.partition("## ")
+            promised = before + there + (row["text"] + "".join(after[1:]) if there else "")
+    return promised
 
 
 def _key(line: str) -> tuple[str, str]:

@@ -4,7 +4,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.faults import marked
-from tests.support.figures import NOT_MEASURED, VARIABLE, page, record, until_right_again, version
+from tests.support.figures import (
+    NOT_MEASURED,
+    VARIABLE,
+    page,
+    record,
+    record_section,
+    until_right_again,
+    version,
+)
 
 
 def test_a_new_figure_takes_the_place_of_the_older_one(
@@ -41,6 +49,22 @@ def test_the_figure_of_a_part_leaves_that_of_the_whole_where_it_is(
         ["200 kills", "`make test-campaign`"],
         ["60 kills", "`make test-slow`"],
     ]
+
+
+def test_a_section_takes_the_place_of_the_older_one_and_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "figures"
+    monkeypatch.setenv(VARIABLE, str(file))
+    record_section("A month", "| new |", "make x")
+    by_hand = "# Page\n\n## A month\n\n| old |\n\n## Promises\n\nby hand\n\n"
+
+    made = page(file, f"{by_hand}## Faults\n")
+
+    head, _, rest = made.partition("## Promises\n")
+    assert head.startswith("# Page\n\n## A month\n\n| new |\nMeasured by `make x`, ")
+    assert "| old |" not in head
+    assert rest.startswith("\nby hand\n\n## Faults\n")
 
 
 def test_without_the_variable_nothing_is_noted(
