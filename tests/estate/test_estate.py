@@ -12,6 +12,7 @@ from tests.estate.month import DAYS
 from tests.estate.script import Month, month
 from tests.estate.table import Raised, write_alerts, write_told
 from tests.estate.watching import watched
+from tests.support import figures
 from tests.support.campaign import number_of
 
 
@@ -35,6 +36,16 @@ def test_of_ten_estates_all_is_told_and_nothing_else(tmp_path: Path) -> None:
     write_told(found)
     assert [each.differences for each in found] == [[]] * len(found)
     assert len({kind for each in found for kind in each.month.kinds}) == len(INCIDENTS)
+
+
+@pytest.mark.minutes
+@pytest.mark.slow
+def test_of_300_databases_on_40_servers_all_is_told_and_nothing_else(tmp_path: Path) -> None:
+    found = watched(month(0, large=True), 0, tmp_path)
+
+    what = f"a month of {len(found.month.homes)} databases on {len(found.month.servers)} servers"
+    figures.record(what, f"{found.seconds:.0f} s of a processor, {found.moments} moments")
+    assert found.differences == []
 
 
 @pytest.mark.e2e
