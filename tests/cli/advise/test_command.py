@@ -287,3 +287,17 @@ def test_an_error_is_open_however_long_before_the_last_record_it_was_logged(
     (one,) = map(json.loads, capsys.readouterr().out.splitlines())
     names = [each["finding"] for each in one["findings"]]
     assert "writes_at_risk" in names
+
+
+def test_a_bad_page_of_an_ignored_database_is_wrong_data_as_in_a_report(tmp_path: Path) -> None:
+    of = ["MSExchangeIS", "3392", "SG06: "]
+    with EvtxWriter(tmp_path / "ex01.evtx") as log:
+        log.write(700, [*of, "e:\\MDB06\\priv06.edb"], time=NOW)
+        bad = ("8192", "8192", "-1018 (0xfffffc06)", "[1]", "[2]", "7 (0x7)")
+        log.write(474, [*of, "e:\\MDB06\\old.edb", *bad], time=NOW, level=2)
+    settings = tmp_path / "esewatch.yml"
+    settings.write_text("databases: [{match: '*old.edb', tier: ignored}]\n")
+    given = ["--config.file", str(settings), str(tmp_path / "ex01.evtx")]
+
+    assert main(["report", *given, "-o", str(tmp_path / "report.html")]) == 1
+    assert main(["advise", *given]) == 1

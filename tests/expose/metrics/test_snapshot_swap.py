@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 from prometheus_client.core import Metric
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as parse_openmetrics,
 )
 from prometheus_client.parser import text_string_to_metric_families as parse_text
+from prometheus_client.registry import Collector
 
 from esewatch.config import Settings
 from esewatch.expose.metrics.families import families
 from esewatch.expose.metrics.snapshot import Snapshot, commit_histogram, own_families
 from esewatch.fold.state.state import Database, Host, Instance, State
+from tests.expose.examples import NOW, example
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -28,6 +31,26 @@ PROMETHEUS_3 = (
     "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 )
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+class Kept(Collector):
+    """Families for the library's own writers."""
+
+    def __init__(self, made: list[Metric]) -> None:
+        self.made = sorted(made, key=lambda metric: metric.name)
+
+    def collect(self) -> list[Metric]:
+        return self.made
+
+
+@pytest.mark.parametrize("accept", ["", "application/openmetrics-text"])
+def test_the_bytes_are_those_that_prometheus_client_writes(accept: str) -> None:
+    """Of names with quotes, backslashes and new lines, too."""
+    made = [*families(example(), Settings(), NOW), *own_families(commit_histogram())]
+    body, _, _ = Snapshot.of(made).render(accept)
+
+    assert body.count(b"\n") > 300
+    assert body == choose_encoder(accept)[0](Kept(made))
 
 
 def snapshot(path: str = r"e:\mdb06\priv06.edb", before: Snapshot | None = None) -> Snapshot:

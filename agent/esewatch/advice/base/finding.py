@@ -7,7 +7,6 @@ that it was made of. Times are epoch seconds and are shown in UTC.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import isfinite
-from pathlib import PureWindowsPath
 from statistics import median
 from typing import Literal, NamedTuple, get_args
 
@@ -300,7 +299,7 @@ def investigate(
     bad = [page for page in pages if page.kind != "corrected"]
     failed = sum(now - RECENT < time <= now for time in io_errors)
     standing_damage = {kind: each.count for kind, each in damage.items() if each.count > 0}
-    file = PureWindowsPath(database).name
+    file = database.replace("/", "\\").rpartition("\\")[2]
     parts = [pages_text(each, file) for each in (bad, corrected) if each]
     if pages:
         parts.append(_clean(pages, proof))

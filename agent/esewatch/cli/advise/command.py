@@ -86,8 +86,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def print_advice(options: argparse.Namespace) -> int:
-    """`advise`: exit status 1 when a verdict needs a person or a piece was unreadable, 2 when no
-    ESE database is known."""
+    """`advise`: exit status 1 when a verdict needs a person, a database is damaged, ignored ones
+    too, or a piece was unreadable, 2 when no ESE database is known."""
     asked = change(options.what_if)
     settings = load_settings(options)
     if not options.paths:
@@ -95,13 +95,15 @@ def print_advice(options: argparse.Namespace) -> int:
         _tell_unknown(state)
         is_part = tell_dropped(state)
         now = time.time()
-        judged = judge_each(state, settings, lambda _: now).judged
-        told = _told(state, settings, asked, judged, now)._replace(lone=lone_instances(state, now))
+        judging = judge_each(state, settings, lambda _: now)
+        told = _told(state, settings, asked, judging.judged, now)
+        told = told._replace(lone=lone_instances(state, now))
         _print(told, options)
         _tell_basis(told.advice, state, settings, live=True)
         if nothing_judged(state, told.lone) and not is_part:
             return FAILED
-        return WRONG if is_part or needs_a_person([*told.advice, *told.lone]) else HEALTHY
+        wrong = is_part or judging.derived.is_damaged(state)
+        return WRONG if wrong or needs_a_person([*told.advice, *told.lone]) else HEALTHY
     reader = Reader(options, companions=True, ese_only=True)
     state = state_of(reader, settings)
     if reader.nothing_read:
@@ -115,10 +117,10 @@ def print_advice(options: argparse.Namespace) -> int:
     lone: list[LoneInstance] = []
     now = time.time()
     groups = list(as_of(state, now))
-    judged = judge_each(state, settings, moments(groups).__getitem__).judged
+    judging = judge_each(state, settings, moments(groups).__getitem__)
     for group in groups:
         _say_when(group, now)
-        told = _told(group.state, settings, asked, judged, group.time)
+        told = _told(group.state, settings, asked, judging.judged, group.time)
         advice += told.advice
         answers.update(told.answers)
         lone += lone_instances(group.state, group.time, group.computers)
@@ -128,7 +130,8 @@ def print_advice(options: argparse.Namespace) -> int:
     _tell_basis(advice, state, settings, live=False)
     if nothing_judged(state, lone) and not is_part:
         return FAILED
-    return reader.status(wrong=is_part or needs_a_person([*advice, *lone]))
+    wrong = is_part or judging.derived.is_damaged(state)
+    return reader.status(wrong=wrong or needs_a_person([*advice, *lone]))
 
 
 class AdviceOutput(NamedTuple):
