@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 import pytest
 import yaml
@@ -171,4 +172,5 @@ def test_it_watches_what_is_there_and_says_what_it_cannot_see(
     assert kind.unseen in unseen
     # A log that only other servers have is no piece of its input that cannot be read.
     assert "could not be read" not in unseen
-    assert kind.strings[3] in page, page
+    asked = urlencode({"computer": "ex01", "database": kind.database})
+    assert kind.strings[3] in Page(get(f"{agent.url}/database?{asked}")).text

@@ -110,7 +110,7 @@ def damaged() -> Database:
         bad_pages=[
             BadPage(page=4711, kind="uncorrectable", first=NOW - 3 * DAY, last=NOW - DAY),
             BadPage(
-                page=17, kind="lost_flush", first=NOW - 40 * DAY, last=NOW - 40 * DAY, history=True
+                page=17, kind="lost_flush", first=NOW - 40 * DAY, last=NOW - 40 * DAY, age="history"
             ),
             BadPage(page=99, kind="corrected", first=NOW - 5 * DAY, last=NOW - 5 * DAY),
         ],

@@ -127,13 +127,13 @@ def test_bad_pages_and_errors_are_to_be_investigated() -> None:
             " 00:14 UTC; last clean online scan 20 June 2007 00:14 UTC",
         ),
         (
-            BadPage(5, "no_data", NOW - DAY, NOW, history=True),
+            BadPage(5, "no_data", NOW - DAY, NOW, age="history"),
             "page 5 of bad-page.edb is bad (no data), first seen 20 June 2007"
             " 00:14 UTC, last seen 21 June 2007 00:14 UTC; last clean online scan 20 June 2007"
             " 00:14 UTC",
         ),
         (
-            BadPage(5, "no_data", NOW, NOW, untimed=True),
+            BadPage(5, "no_data", NOW, NOW, age="untimed"),
             "page 5 of bad-page.edb is bad (no data), time unknown, read 21 June 2007; last clean"
             " online scan 20 June 2007 00:14 UTC",
         ),

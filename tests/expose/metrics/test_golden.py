@@ -154,7 +154,9 @@ def _exchange() -> Database:
         page_error_last={"checksum": NOW - DAY},
         bad_pages=[
             BadPage(page=17, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY),
-            BadPage(page=4711, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY, history=True),
+            BadPage(
+                page=4711, kind="uncorrectable", first=NOW - DAY, last=NOW - DAY, age="history"
+            ),
         ],
         patched_last=NOW - 12 * HOUR,
         verified={"external": NOW - 60 * DAY, "page_scan": NOW - 30 * DAY},

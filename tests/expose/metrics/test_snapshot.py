@@ -245,7 +245,7 @@ def test_known_bad_pages_are_counted_by_kind_with_their_history() -> None:
     state = state_of(
         watched(
             bad_pages=[
-                BadPage(page=1, kind="uncorrectable", first=NOW, last=NOW, history=True),
+                BadPage(page=1, kind="uncorrectable", first=NOW, last=NOW, age="history"),
                 BadPage(page=2, kind="uncorrectable", first=NOW, last=NOW),
                 BadPage(page=2, kind="lost_flush", first=NOW, last=NOW),
                 BadPage(page=9, kind="corrected", first=NOW, last=NOW),

@@ -26,6 +26,7 @@ from esewatch.fold.passes.completions import count_was_read, read_all_pages
 from esewatch.fold.passes.passes import derive
 from esewatch.fold.state.state import (
     UNLOCATED,
+    Age,
     BadKind,
     BadPage,
     Database,
@@ -110,21 +111,19 @@ def latch_found(
 ) -> None:
     """Add one bad page, or renew it. For pages found by reading the file: no error that a pass of
     the engine met. Beyond 1,000 only page and time are kept. `untimed`: it was read at `time`."""
+    age: Age = "untimed" if untimed else "history" if history else ""
     for known in database.bad_pages:
         if known.page == page and known.kind == kind:
             times = sorted({*known.times, known.first, known.last, time})
             known.first, known.last = times[0], times[-1]
             known.times = times[-MAX_TIMES:] if len(times) > len((known.first, known.last)) else []
-            known.history = known.history and history
-            known.untimed = known.untimed and untimed
+            known.age = age if known.age == age else ""
             return
     if len(database.bad_pages) >= MAX_BAD_PAGES and page != UNLOCATED:
         rows = database.more_bad_pages.setdefault(kind, bytearray())
         page_errors.add_page(rows, page, time, most=MAX_MORE_PAGES)
         return
-    database.bad_pages.append(
-        BadPage(page=page, kind=kind, first=time, last=time, history=history, untimed=untimed)
-    )
+    database.bad_pages.append(BadPage(page=page, kind=kind, first=time, last=time, age=age))
     if len(database.bad_pages) >= MAX_BAD_PAGES:
         # When all are unresolved, one more is only counted, without a walk through them.
         database.bad_pages = [bad for bad in database.bad_pages if stands(bad, database, 0.0)]

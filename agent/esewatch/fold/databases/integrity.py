@@ -323,8 +323,8 @@ def _unnamed(database: Database, around: ScanCircumstances, clean: float) -> Ite
         left = [each for each in failures if each.time > dealt_with and each.time >= open_since]
         if left:
             times = [each.time for each in left]
-            history = all(each.history for each in left)
-            yield BadPage(UNLOCATED, kind, min(times), max(times), history)
+            old = all(each.history for each in left)
+            yield BadPage(UNLOCATED, kind, min(times), max(times), "history" if old else "")
 
 
 def _beyond_limit(database: Database, clean: float) -> Iterator[BadPage]:
@@ -353,8 +353,7 @@ def _with_unlocated(standing: Sequence[BadPage], counted: BadPage) -> list[BadPa
         kind=counted.kind,
         first=min(bad.first for bad in told),
         last=max(bad.last for bad in told),
-        history=all(bad.history for bad in told),
-        untimed=all(bad.untimed for bad in told),
+        age=told[0].age if len({bad.age for bad in told}) == 1 else "",
     )
     return [*others, one]
 
@@ -437,7 +436,7 @@ def _unlocated(scans: Iterable[Pass], database: Database, clean: float) -> BadPa
         kind="uncorrectable",
         first=min(times),
         last=max(times),
-        history=all(done.history for done in found),
+        age="history" if all(done.history for done in found) else "",
     )
 
 

@@ -81,23 +81,33 @@ class TaskTotals(msgspec.Struct):
     """Last report of the engine that the scan is late, or aborted it (733, 735, 745)."""
 
 
+Age = Literal["", "history", "untimed"]
+
+
 class BadPage(msgspec.Struct, array_like=True):
     """One latched bad page: stays until proven good, patched or acknowledged.
 
-    `history` marks one that the first reading found already older than 7 days. `pages` is above 1
+    `age` is `history` where the first reading found it already older than 7 days, and `untimed`
+    where no record of it has a possible time: the times are when it was read. `pages` is above 1
     for those beyond the limit, of which only the number is known. `times` are those at which it was
-    reported, where there are more than `first` and `last`: the last 4, sorted. `untimed`: no
-    record of it has a possible time; the times are when it was read.
+    reported, where there are more than `first` and `last`: the last 4, sorted.
     """
 
     page: int
     kind: BadKind
     first: float
     last: float
-    history: bool = False
+    age: Age = ""
     pages: int = 1
     times: list[float] = []
-    untimed: bool = False
+
+    @property
+    def history(self) -> bool:
+        return self.age == "history"
+
+    @property
+    def untimed(self) -> bool:
+        return self.age == "untimed"
 
 
 class Request(msgspec.Struct, array_like=True, frozen=True, order=True):

@@ -12,6 +12,7 @@ import msgspec
 
 from esewatch.fold.state.checkdb_results import SqlDatabase
 from esewatch.fold.state.database_state import (
+    Age,
     BadKind,
     BadPage,
     CopyVerdict,
@@ -29,6 +30,7 @@ from esewatch.fold.state.database_state import (
 from esewatch.fold.state.record_ranges import Range
 
 __all__ = [
+    "Age",
     "BadKind",
     "BadPage",
     "CopyVerdict",
