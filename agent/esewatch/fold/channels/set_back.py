@@ -104,9 +104,7 @@ def put_right(entry: Database, record_id: int, behind: Sequence[Range], late: fl
     if any(came_after(last) for _, last in entry.page_error_spans):
         bad_pages.note_error(entry, late)
     for bad in [bad for bad in entry.bad_pages if came_after(bad.last)]:
-        bad_pages.latch_found(
-            entry, bad.page, bad.kind, late, history=bad.history, untimed=bad.untimed
-        )
+        bad_pages.latch_found(entry, bad.page, bad.kind, late, bad.age)
 
 
 def _first(each: Range) -> int:

@@ -53,19 +53,11 @@ def note_io_error(of: Database | Instance, time: float) -> None:
     del of.io_error_times[:-MAX_IO_ERRORS]
 
 
-def latch(
-    database: Database,
-    page: int,
-    kind: BadKind,
-    time: float,
-    *,
-    history: bool,
-    untimed: bool = False,
-) -> None:
+def latch(database: Database, page: int, kind: BadKind, time: float, age: Age = "") -> None:
     """Add one bad page that an event reports, or renew it."""
     if kind != "corrected":
         note_error(database, time)
-    latch_found(database, page, kind, time, history=history, untimed=untimed)
+    latch_found(database, page, kind, time, age)
 
 
 def note_error(database: Database, time: float) -> None:
@@ -100,18 +92,9 @@ def _ends_of_spared(database: Database) -> list[float]:
     return [done.ended or 0.0 for done in (*clean[-MAX_SPARED:], *unnamed[-MAX_SPARED:])]
 
 
-def latch_found(
-    database: Database,
-    page: int,
-    kind: BadKind,
-    time: float,
-    *,
-    history: bool,
-    untimed: bool = False,
-) -> None:
+def latch_found(database: Database, page: int, kind: BadKind, time: float, age: Age = "") -> None:
     """Add one bad page, or renew it. For pages found by reading the file: no error that a pass of
-    the engine met. Beyond 1,000 only page and time are kept. `untimed`: it was read at `time`."""
-    age: Age = "untimed" if untimed else "history" if history else ""
+    the engine met. Beyond 1,000 only page and time are kept."""
     for known in database.bad_pages:
         if known.page == page and known.kind == kind:
             times = sorted({*known.times, known.first, known.last, time})
@@ -139,7 +122,9 @@ def hold_scans(database: Database, scans: Sequence[Pass]) -> None:
     for done in scans:
         time = done.ended or 0.0
         if named_too_few(done, database):
-            latch_found(database, UNLOCATED, "uncorrectable", time, history=done.history)
+            latch_found(
+                database, UNLOCATED, "uncorrectable", time, "history" if done.history else ""
+            )
     proofs = [
         done
         for done in scans

@@ -30,7 +30,7 @@ from esewatch.fold.passes import passes, transitions
 from esewatch.fold.passes.stops import DETACH, life_of
 from esewatch.fold.state import acknowledgements, damage, rollups
 from esewatch.fold.state.database_state import Ended, Request
-from esewatch.fold.state.state import UNLOCATED, Database, Failure, Instance, State, Transition
+from esewatch.fold.state.state import UNLOCATED, Age, Database, Failure, Instance, State, Transition
 from esewatch.model import Event
 
 HUNG_IO = {532: "read", 533: "write"}
@@ -203,7 +203,7 @@ def enrich(state: State, entry: Database, event: Event, time: float) -> bool:
     if identifier in PAGE_EVENTS:
         page = event.fields.get("page_number")
         if isinstance(page, int):
-            latch(entry, page, PAGE_EVENTS[identifier][1], time, history=False)
+            latch(entry, page, PAGE_EVENTS[identifier][1], time)
         return isinstance(page, int)
     known = transitions.poorer(entry.transitions, identifier, time, len(event.fields))
     if known is None:
@@ -254,7 +254,7 @@ def _untimed(entry: Database, event: Event, time: float) -> None:
         known.ends.append(Ended(event.event_id, numbers))
         del known.ends[:-MAX_UNTIMED_ENDS]
     if "checksum" in ended and _count(event, "bad_checksums"):
-        latch_found(entry, UNLOCATED, "uncorrectable", time, history=False, untimed=True)
+        latch_found(entry, UNLOCATED, "uncorrectable", time, "untimed")
 
 
 def _transition(state: State, entry: Database, event: Event, time: float, *, history: bool) -> None:
@@ -302,8 +302,9 @@ def _page_error(entry: Database, event: Event, time: float, *, history: bool) ->
         # A time between two that are joined is near one of them.
         named, near = entry.named_pages.setdefault(bad, []), page_errors.NEAR_SECONDS
         page_errors.add_time(named, time, within=2 * near, most=page_errors.MAX_SPANS)
-        number, untimed = page if isinstance(page, int) else UNLOCATED, event.time is None
-        latch(entry, number, bad, time, history=history, untimed=untimed)
+        number = page if isinstance(page, int) else UNLOCATED
+        age: Age = "untimed" if event.time is None else "history" if history else ""
+        latch(entry, number, bad, time, age)
     entry.page_errors[kind] = entry.page_errors.get(kind, 0) + 1
     if event.time is not None:
         entry.page_error_last[kind] = max(entry.page_error_last.get(kind, 0.0), time)

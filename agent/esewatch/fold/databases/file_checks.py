@@ -100,7 +100,7 @@ def _latch_all(
     entry: Database, found: Iterable[tuple[int, PageFault]], time: float, *, history: bool
 ) -> None:
     for page, fault in sorted(found):
-        latch_found(entry, page, fault, time, history=history)
+        latch_found(entry, page, fault, time, "history" if history else "")
 
 
 def _header(entry: Database, seen: HeaderSeen) -> None:
