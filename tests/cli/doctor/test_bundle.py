@@ -9,6 +9,7 @@ import pytest
 
 from esewatch.cli import main
 from esewatch.cli.doctor import bundle
+from esewatch.config import LogFiles, PageScan, Settings, SourceSettings
 from esewatch.model import Event
 
 SECTIONS = ["[versions]", "[settings]", "[doctor]", "[counts]", "[log]", "[records]"]
@@ -99,3 +100,17 @@ def test_a_name_is_replaced_where_it_stands_by_itself(text: str, said: str) -> N
 def test_what_no_terminal_prints_is_no_part_of_a_record() -> None:
     event = Event(474, "ESE", strings=("\udc80\x1b[2J", "Ä1"))
     assert json.loads(bundle.redacted(event))["strings"] == ["\udc80\x1b[2x", "x1"]
+
+
+def test_no_page_scan_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(bundle, "build_source", lambda entry, _: asked.append(entry.name))
+    sources: list[SourceSettings] = [
+        PageScan(name="pages", type="page_scan", paths=["/snap/*.edb"]),
+        LogFiles(name="logs", type="evtx", paths=["/srv/*.evtx"]),
+    ]
+
+    said = list(bundle.sample(Settings(sources=sources)))
+
+    assert asked == ["logs"]
+    assert [line.partition(":")[0] for line in said] == ["source logs"]

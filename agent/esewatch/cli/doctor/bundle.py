@@ -27,7 +27,7 @@ from esewatch.config.files import dump
 from esewatch.fold.identity.identity import computer_label, tier
 from esewatch.fold.state.state import State
 from esewatch.model import EsewatchError, Event
-from esewatch.sources.registry import build_source
+from esewatch.sources.registry import PROGRAMS, build_source
 
 SECONDS = 10.0
 KINDS = 50
@@ -116,8 +116,12 @@ def log_lines(unit: str) -> list[str]:
 
 
 def sample(settings: Settings) -> Iterator[str]:
-    """An event of each kind in each source of files, as JSON."""
-    sources = [each for each in settings.sources if isinstance(each, FileSource)]
+    """An event of each kind in each source of files, as JSON. A page scan is not begun."""
+    sources = [
+        each
+        for each in settings.sources
+        if isinstance(each, FileSource) and each.type not in PROGRAMS
+    ]
     kept: dict[str, dict[tuple[str, int], Event]] = {each.name: {} for each in sources}
 
     def read(entry: FileSource) -> None:
